@@ -4,6 +4,7 @@
  * has waited longest. While there is much other work, the feeds rest between the slices: bookings
  * have most of the thread then, and without them streams do.
  */
+import { OtherWork } from "../routing/slices.ts";
 
 /** A slice ends after this much time, in milliseconds. */
 const SLICE_MS = 0.25;
@@ -13,8 +14,6 @@ const OTHER_SHARE_MAX = 0.25;
 const REST_MS = 20;
 /** ... and at most for this long. */
 const REST_MS_MAX = 8;
-/** The share is that of about so much time. */
-const MEMORY_MS = 10;
 
 /** Work that is done in slices. */
 export interface Sliced {
@@ -23,18 +22,15 @@ export interface Sliced {
 }
 
 export class Slices {
-  readonly #activeMs: () => number;
+  readonly #other: OtherWork;
   /** The one whose turn is next comes first. */
   readonly #queue = new Set<Sliced>();
   #isScheduled = false;
-  /** The share of the time that other work has. */
-  #otherShare = 0;
-  /** The last slice, and how long the thread had worked when it ended. */
-  #last = { startMs: 0, endMs: 0, activeMs: 0 };
+  /** When the last slice ended. */
+  #endMs = 0;
 
-  /** @param activeMs - How long the thread has worked. */
-  constructor(activeMs = () => performance.eventLoopUtilization().active) {
-    this.#activeMs = activeMs;
+  constructor(other = new OtherWork()) {
+    this.#other = other;
   }
 
   /** The work is done when it is its turn, in as many slices as it needs. */
@@ -50,17 +46,15 @@ export class Slices {
   #schedule(): void {
     if (this.#isScheduled || this.#queue.size === 0) return;
     this.#isScheduled = true;
-    const restMs = Math.min(REST_MS_MAX, REST_MS * (this.#otherShare - OTHER_SHARE_MAX));
-    const leftMs = restMs > 0 ? this.#last.endMs + restMs - performance.now() : 0;
+    const restMs = Math.min(REST_MS_MAX, REST_MS * (this.#other.share - OTHER_SHARE_MAX));
+    const leftMs = restMs > 0 ? this.#endMs + restMs - performance.now() : 0;
     if (leftMs > 0) setTimeout(this.#step, leftMs);
     else setImmediate(this.#step);
   }
 
   readonly #step = (): void => {
     this.#isScheduled = false;
-    const startMs = performance.now();
-    const activeMs = this.#activeMs();
-    this.#learn(startMs, activeMs);
+    const startMs = this.#other.begin();
     let endMs = startMs;
     // What is added again meanwhile comes again.
     for (const work of this.#queue) {
@@ -69,13 +63,8 @@ export class Slices {
       endMs = performance.now();
       if (endMs >= startMs + SLICE_MS) break;
     }
-    this.#last = { startMs, endMs, activeMs: activeMs + endMs - startMs };
+    this.#other.end(endMs);
+    this.#endMs = endMs;
     this.#schedule();
   };
-
-  #learn(nowMs: number, activeMs: number): void {
-    const passedMs = Math.max(nowMs - this.#last.startMs, 0.001);
-    const share = (activeMs - this.#last.activeMs) / passedMs;
-    this.#otherShare += (share - this.#otherShare) * Math.min(1, passedMs / MEMORY_MS);
-  }
 }

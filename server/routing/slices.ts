@@ -1,15 +1,49 @@
 /**
  * Long work in slices: between two of them the server does other work. All long work together has
- * one slice per turn of the event loop, and a quarter of the time while there is other work. Works
- * of one owner come one after the other: each takes memory from its first slice on.
+ * one slice per turn of the event loop, and a tenth of the time while there is other work: then the
+ * thread sleeps between other work and the next slice, and the system lets a thread that has slept
+ * go before those that have not. Works of one owner come one after the other: each takes memory
+ * from its first slice on.
  */
 
 /** A slice takes no longer, as far as its work lets it: milliseconds. */
 const SLICE_MS = 2;
-/** After a slice, other work may take so many times as long before the next one. */
-const OTHERS_SHARE = 3;
-/** A turn of the event loop that took less had no other work. */
-const IDLE_TURN_MS = 0.1;
+/** Beside other work, long work rests so many times as long as its slice took. */
+const REST_TIMES = 9;
+/** Other work that takes less of the time than this share is none: a turn always takes a little. */
+const OTHER_SHARE_MIN = 0.1;
+/** The share is that of about so much time. */
+const MEMORY_MS = 10;
+
+/** How much of its time a thread has worked lately, without what it did in slices. */
+export class OtherWork {
+  /** The share of the time that other work than the slices has. */
+  share = 0;
+  readonly #activeMs: () => number;
+  /** When the last slice began, and how long the thread had worked without it when it ended. */
+  #last = { startMs: 0, activeMs: 0 };
+
+  /** @param activeMs - How long the thread has worked. */
+  constructor(activeMs = () => performance.eventLoopUtilization().active) {
+    this.#activeMs = activeMs;
+  }
+
+  /** A slice begins. @returns When, as by `performance.now`. */
+  begin(): number {
+    const startMs = performance.now();
+    const activeMs = this.#activeMs();
+    const passedMs = Math.max(startMs - this.#last.startMs, 0.001);
+    const share = (activeMs - this.#last.activeMs) / passedMs;
+    this.share += (share - this.share) * Math.min(1, passedMs / MEMORY_MS);
+    this.#last = { startMs, activeMs };
+    return startMs;
+  }
+
+  /** The slice that began last has ended. */
+  end(endMs: number): void {
+    this.#last.activeMs += endMs - this.#last.startMs;
+  }
+}
 
 /** Work whose first slice was not enough. @returns Whether it has come to its end. */
 type Rest = () => boolean;
@@ -49,21 +83,19 @@ export function inSlices<Value>(
   });
 }
 
+const other = new OtherWork();
 let isScheduled = false;
-/** When the present turn of the event loop began. */
-let turnMs = 0;
-/** When other work has had its share since the last slice. */
-let dueMs = 0;
+/** When long work has rested since its last slice. */
+let restedMs = 0;
 
 function schedule(): void {
   isScheduled = true;
-  turnMs = performance.now();
-  setImmediate(runOne);
+  const restMs = other.share > OTHER_SHARE_MIN ? restedMs - performance.now() : 0;
+  if (restMs > 0) setTimeout(runOne, restMs);
+  else setImmediate(runOne);
 }
 
 function runOne(): void {
-  const nowMs = performance.now();
-  if (nowMs < dueMs && nowMs - turnMs > IDLE_TURN_MS) return schedule();
   const [owner, own] = waiting.entries().next().value!;
   if (own[0]!()) own.shift();
   waiting.delete(owner);
@@ -73,13 +105,14 @@ function runOne(): void {
 }
 
 function nextSlice<Value>(work: Generator<void, Value>): IteratorResult<void, Value> {
-  const startMs = performance.now();
-  let step = work.next();
-  let endMs = performance.now();
-  while (step.done !== true && endMs - startMs < SLICE_MS) {
+  const startMs = other.begin();
+  let endMs = startMs;
+  let step: IteratorResult<void, Value>;
+  do {
     step = work.next();
     endMs = performance.now();
-  }
-  dueMs = endMs + (endMs - startMs) * OTHERS_SHARE;
+  } while (step.done !== true && endMs - startMs < SLICE_MS);
+  other.end(endMs);
+  restedMs = endMs + (endMs - startMs) * REST_TIMES;
   return step;
 }

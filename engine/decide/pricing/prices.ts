@@ -83,6 +83,7 @@ interface Assignment {
 
 /**
  * Groups are priced first, then seats, so that a seat's own price wins over that of its section.
+ * Seats and areas that are already as asked for do not change.
  *
  * @returns INVENTORY_IN_USE when an area would be left with fewer places than are held, sold and
  * blocked. Cost: O(seats of the event).
@@ -121,15 +122,16 @@ export function assignPrices(
 
   const taken = areas.filter(({ area }, i) => triples[i]![2] < takenPlaces(partition, area));
   if (taken.length > 0) return refuseTaken(taken);
-  const runs = runsOf(slotOfSeat);
-  if (runs.length === 0 && triples.length === 0) return grant(null, true);
+  const runs = runsOf(slotOfSeat, partition.price);
+  const changed = changedAreas(partition, triples);
+  if (runs.length === 0 && changed.length === 0) return grant(null, true);
   return grant(
     {
       type: RecordType.PRICE,
       actor: caller.actor,
       partition: event.partition,
       runs: Uint32Array.from(runs),
-      areas: Uint32Array.from(triples.flat()),
+      areas: Uint32Array.from(changed.flat()),
     },
     true,
   );
@@ -198,16 +200,16 @@ function spreadGroups(
   return areas;
 }
 
-/**
- * @param left - The capacity of an area that has none of its own.
- * @returns Area index, price slot, capacity.
- */
+/** Area index, price slot, capacity. */
+type AreaTriple = readonly [number, number, number];
+
+/** @param left - The capacity of an area that has none of its own. */
 function areaTriple(
   { layout }: Partition,
   { area, slot, item, field }: AreaAssignment,
   left: number | null,
   errors: FieldError[],
-): [number, number, number] {
+): AreaTriple {
   const capacity = item.activeCount ?? layout.areas[area]!.capacity ?? left;
   if (capacity === null) errors.push(missing(`${field}.activeCount`));
   const places = capacity ?? 0;
@@ -230,13 +232,27 @@ function refuseTaken(areas: readonly AreaAssignment[]): Decision<boolean> {
   return refuse(Result.INVENTORY_IN_USE, "An area has more places taken than that.", errors);
 }
 
-/** Triples: slot, first seat index, seats in the run; seats of slot 0 are left out. */
-function runsOf(slotOfSeat: Uint16Array): number[] {
+/** Of an area that is named more than once, the last assignment counts. */
+function changedAreas({ areas }: Partition, triples: readonly AreaTriple[]): AreaTriple[] {
+  const last = new Map(triples.map((triple) => [triple[0], triple]));
+  return [...last.values()].filter(([area, slot, capacity]) => {
+    return areas.price[area] !== slot || areas.capacity(area) !== capacity;
+  });
+}
+
+/**
+ * Triples: slot, first seat index, seats in the run.
+ *
+ * @param wanted - By seat, the slot that it gets; 0 for none.
+ * @param present - The slot that it has. Seats that keep theirs are left out.
+ */
+function runsOf(wanted: Uint16Array, present: Uint16Array): number[] {
   const runs: number[] = [];
-  for (let seat = 0; seat < slotOfSeat.length;) {
-    const slot = slotOfSeat[seat]!;
+  const newSlot = (seat: number) => (wanted[seat] === present[seat] ? 0 : wanted[seat]!);
+  for (let seat = 0; seat < wanted.length;) {
+    const slot = newSlot(seat);
     let end = seat + 1;
-    while (end < slotOfSeat.length && slotOfSeat[end] === slot) end++;
+    while (end < wanted.length && newSlot(end) === slot) end++;
     if (slot !== 0) runs.push(slot, seat, end - seat);
     assert(end > seat, "a run has at least one seat");
     seat = end;

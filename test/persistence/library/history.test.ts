@@ -270,9 +270,11 @@ test("above 100,000 places the older half is dropped; only a slow reader notices
   await office.putOnSale();
   const slow = valueOf(await frontrow.subscribe(office.eventId, await sequenceOf(office)));
   const objectId = office.labels.idOf("Stalls");
-  const seats = [{ objectId, assignmentId: office.priceId }];
+  const [half] = valueOf(await frontrow.prices.create(office.eventId, [{ name: "Half" }]));
+  const prices = [half!.id, office.priceId];
   for (let i = 0; i < 101; i++) {
-    valueOf(await frontrow.prices.assign(office.eventId, { groupOfSeats: seats }));
+    const groupOfSeats = [{ objectId, assignmentId: prices[i % 2]! }];
+    valueOf(await frontrow.prices.assign(office.eventId, { groupOfSeats }));
   }
   await expect(slow.next()).rejects.toThrow(Refused);
   expect(await frontrow.subscribe(quiet, since)).toMatchObject({ code: "HISTORY_GONE" });
@@ -284,8 +286,12 @@ test("above 100,000 places the older half is dropped; only a slow reader notices
 test("the newest change is kept, however many seats it has", async () => {
   const seats = Array.from({ length: 1_000 }, (_, i) => i + 1).join(" ");
   const rows = Array.from({ length: 60 }, (_, i) => [`R${i}-`, seats] as const);
-  const world = new World([section("Stalls", Object.fromEntries(rows))]);
+  const world = new World([section("Stalls", Object.fromEntries(rows))], { unpriced: true });
+  const { caller, eventId, labels } = world;
+  const assignmentId = world.createPrice("Half");
   world.priceAll();
+  const groupOfSeats = [{ objectId: labels.idOf("Stalls"), assignmentId }];
+  world.must("assignPrices", caller, { eventId, body: { groupOfSeats } });
   const history = historyOf(world);
   const last = world.engine.sequence;
   history.durable(last);

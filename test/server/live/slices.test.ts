@@ -1,6 +1,7 @@
 /** Slices of work between other work of the thread, by a clock of the test. */
 import { expect, onTestFinished, test, vi } from "vitest";
 import { Slices } from "../../../server/live/slices.ts";
+import { OtherWork } from "../../../server/routing/slices.ts";
 
 /** A turn of the event loop, in milliseconds: other work, and how long it waits without a slice. */
 interface Turn {
@@ -14,7 +15,7 @@ const OF_SLICE_MS = 0.25;
 class Thread {
   nowMs = 1_000;
   activeMs = 500;
-  readonly slices = new Slices(() => this.activeMs);
+  readonly slices = new Slices(new OtherWork(() => this.activeMs));
   /** Of the slices. */
   slicesMs = 0;
 

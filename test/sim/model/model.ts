@@ -181,17 +181,26 @@ export class Model {
     });
     if (small.length > 0) return refusal("INVENTORY_IN_USE", small);
 
-    const price = (seat: ModelSeat, item: PriceItem) =>
-      Object.assign(seat, { state: seat.state ?? "ACTIVE", price: item.price, updatedMs: nowMs });
+    // The last one that names an object counts. What is already so does not change.
+    const prices = new Map<ModelSeat, number>();
+    const items = new Map<ModelArea, PriceItem>();
     for (const item of request.groups) {
       const area = event.areas.get(item.id);
-      if (area !== undefined) {
-        const active = counts.get(item)! - taken(area);
-        Object.assign(area, { price: item.price, active, updatedMs: nowMs });
+      if (area !== undefined) items.set(area, item);
+      for (const seat of event.seats.values()) {
+        if (inGroup(seat, item.id)) prices.set(seat, item.price);
       }
-      for (const seat of event.seats.values()) if (inGroup(seat, item.id)) price(seat, item);
     }
-    for (const item of request.seats) price(event.seats.get(item.id)!, item);
+    for (const { id, price } of request.seats) prices.set(event.seats.get(id)!, price);
+    for (const [seat, price] of prices) {
+      if (seat.price === price) continue;
+      Object.assign(seat, { state: seat.state ?? "ACTIVE", price, updatedMs: nowMs });
+    }
+    for (const [area, item] of items) {
+      const active = counts.get(item)! - taken(area);
+      if (area.price === item.price && area.active === active) continue;
+      Object.assign(area, { price: item.price, active, updatedMs: nowMs });
+    }
     return TRUE;
   }
 

@@ -137,17 +137,44 @@ test("an area cannot get fewer places than are held, sold and blocked", () => {
   );
 });
 
-test("assigning the same price again counts as a change of the seat", () => {
+test("an assignment of what is already so is granted and writes no record", () => {
+  const world = new World(HALL);
+  const { length } = world.journal.kept;
+  world.clock.timeMs += 10;
+  const { priceId: assignmentId } = world;
+  const groups = ["Stalls", "Pit"].map((name) => ({ objectId: world.labels.idOf(name) }));
+  const groupOfSeats = groups.map((group) => ({ ...group, assignmentId }));
+  const seats = [{ objectId: world.labels.idOf("A1"), assignmentId }];
+  expect(assign(world, { seats, groupOfSeats })).toMatchObject({ value: true });
+  expect(world.journal.kept.length).toBe(length);
+});
+
+test("only the seats and areas that get another price or capacity change", () => {
   const world = new World(HALL);
   world.clock.timeMs += 10;
+  const { priceId } = world;
+  const other = world.createPrice("Other");
+  const idOf = (name: string) => world.labels.idOf(name);
   assign(world, {
-    seats: [{ objectId: world.labels.idOf("A1"), assignmentId: world.priceId }],
-    groupOfSeats: [{ objectId: world.labels.idOf("Pit"), assignmentId: world.priceId }],
+    seats: [
+      { objectId: idOf("A1"), assignmentId: priceId },
+      { objectId: idOf("A2"), assignmentId: other },
+    ],
+    groupOfSeats: [
+      // The last assignment of an area counts: the pit keeps its price and its capacity.
+      { objectId: idOf("Pit"), assignmentId: other, activeCount: 4 },
+      { objectId: idOf("Pit"), assignmentId: priceId },
+      { objectId: idOf("Lawn"), assignmentId: priceId, activeCount: 6 },
+    ],
+  });
+  expect(world.lastRecord).toMatchObject({
+    runs: Uint32Array.from([2, world.seat("A2"), 1]),
+    areas: Uint32Array.from([world.area("Lawn"), 1, 6]),
   });
   const { changedAtMs, areas } = world.partition;
-  expect(changedAtMs[world.seat("A1")]).toBe(world.clock.timeMs);
-  expect(changedAtMs[world.seat("A2")]).toBe(world.clock.timeMs - 10);
-  expect(areas.changedAtMs[world.area("Pit")]).toBe(world.clock.timeMs);
+  expect(changedAtMs[world.seat("A1")]).toBe(world.clock.timeMs - 10);
+  expect(changedAtMs[world.seat("A2")]).toBe(world.clock.timeMs);
+  expect(areas.changedAtMs[world.area("Pit")]).toBe(world.clock.timeMs - 10);
 });
 
 test("a wrong assignment is refused with the fields that are wrong", () => {
