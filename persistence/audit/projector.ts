@@ -39,6 +39,8 @@ export class AuditProjector {
   readonly #places: AuditPlaces;
   readonly #areas: AuditAreas;
   readonly #times: RecordTimes;
+  /** The same object for all moves of seats, because most records of a log are such moves. */
+  readonly #seat = seatMove(null, null, 0, NO_HOLD);
   /** Characters of reply bodies that were written. */
   replyChars = 0;
   /** Why the current catalog record has rows; null while it has none. */
@@ -86,9 +88,13 @@ export class AuditProjector {
     const ids = this.#idsOf(partition);
     const event = this.#places.event(partition);
     const { table } = event;
-    const called = { hold: to === LOCKED ? at.sequence : 0, session, holdType };
-    // One object for all seats, because most records of a log are moves.
-    const move = seatMove(from, to, 0, called);
+    const hold = to === LOCKED ? at.sequence : 0;
+    const move = this.#seat;
+    move.from = from;
+    move.state = to;
+    move.hold = hold;
+    move.session = session;
+    move.holdType = holdType;
     for (let i = 0; i < seats.length; i++) {
       const slot = event.slotOfSeat(ids, seats[i]!);
       assert(table.state(slot) === from, "a seat leaves the state that it is in");
@@ -99,7 +105,8 @@ export class AuditProjector {
     for (let i = 0; i < areas.length; i += 3) {
       const id = ids.areas[areas[i]!]!;
       const area = { event, id, slot: areas[i + 1]! };
-      this.#areas.move(area, { from, to, places: areas[i + 2]!, held: called });
+      const held = { hold, session, holdType };
+      this.#areas.move(area, { from, to, places: areas[i + 2]!, held });
     }
   }
 

@@ -34,11 +34,13 @@ export interface NewBlock {
   readonly content: Buffer;
 }
 
-/** In a record: its first row. */
-const AT_ROWS = 4;
+/** In a record: its first row, what its hold lasts, and whether the call names its session. */
+const [AT_ROWS, AT_LASTING, AT_NAMED] = [4, 5, 6];
+/** The last two have columns of their own in a block. */
+const BUFFERED_STEP = RECORD_STEP + 2;
 
 const writer = new ColumnWriter();
-/** By row of the block that is being made: the index of a text. It grows as needed. */
+/** A column of the block that is being made. It grows as needed. */
 let indexes = new Float64Array(0);
 
 /** Groups that there is room for at first. */
@@ -88,13 +90,10 @@ class Groups {
 }
 
 export class RowBuffer {
-  readonly #records = new Groups(RECORD_STEP);
+  readonly #records = new Groups(BUFFERED_STEP);
   readonly #rows = new Groups(ROW_NUMBERS);
   readonly #areas = new Groups(AREA_STEP);
-  // Index of both: record. What a hold lasts, in milliseconds; whether the call names its session.
-  readonly #lasting: number[] = [];
-  readonly #named: number[] = [];
-  // Index of both: row.
+  // Index of both: row. They may be longer than there are rows.
   readonly #sessions: string[] = [];
   readonly #holdTypes: string[] = [];
   /** Of the last record; 0 before the first. */
@@ -112,8 +111,8 @@ export class RowBuffer {
   /** Removes all records, and keeps the memory for others. */
   clear(): void {
     for (const groups of [this.#records, this.#rows, this.#areas]) groups.clear();
-    for (const column of [this.#lasting, this.#named]) column.length = 0;
-    for (const column of [this.#sessions, this.#holdTypes]) column.length = 0;
+    // A length of 0 would free the memory; texts are not kept for long.
+    for (const column of [this.#sessions, this.#holdTypes]) column.fill("");
     this.lastSequence = 0;
   }
 
@@ -128,30 +127,31 @@ export class RowBuffer {
     values[start + 2] = call;
     values[start + 3] = codeOfActor(actor);
     values[start + AT_ROWS] = this.#rows.count;
-    this.#lasting.push(0);
-    this.#named.push(UNKNOWN);
+    values[start + AT_LASTING] = 0;
+    values[start + AT_NAMED] = UNKNOWN;
   }
 
   /** Replaces the call of the last record. */
   setCall(call: number, { endsAtMs, isNamed }: CallFacts = NO_FACTS): void {
-    const last = this.#records.count - 1;
+    const last = (this.#records.count - 1) * BUFFERED_STEP;
     const { values } = this.#records;
-    values[last * RECORD_STEP + 2] = call;
-    if (endsAtMs > 0) this.#lasting[last] = endsAtMs - values[last * RECORD_STEP + 1]!;
-    if (isNamed !== null) this.#named[last] = isNamed ? NAMED : UNNAMED;
+    values[last + 2] = call;
+    if (endsAtMs > 0) values[last + AT_LASTING] = endsAtMs - values[last + 1]!;
+    if (isNamed !== null) values[last + AT_NAMED] = isNamed ? NAMED : UNNAMED;
   }
 
   /** Adds a row of the last record. */
   addRow(key: number, move: Move): void {
     const { from, state, hold, counts } = move;
+    const row = this.#rows.count;
     const start = this.#rows.add();
     const { values } = this.#rows;
     values[start] = key;
     values[start + 1] = (from ?? NO_STATE) * 8 + (state ?? NO_STATE);
     values[start + 2] = move.priceId;
     values[start + 3] = hold === 0 ? 0 : this.lastSequence - hold + 1;
-    this.#sessions.push(move.session);
-    this.#holdTypes.push(move.holdType);
+    this.#sessions[row] = move.session;
+    this.#holdTypes[row] = move.holdType;
     if (counts === null) return;
     const area = this.#areas.add();
     this.#areas.values.set([move.places!, ...counts], area);
@@ -172,16 +172,16 @@ export class RowBuffer {
   /** Adds the records of another buffer, which must not be used any more. */
   addBuffer(other: RowBuffer): void {
     for (let record = 0; record < other.#records.count; record++) {
-      const at = record * RECORD_STEP;
+      const at = record * BUFFERED_STEP;
       other.#records.values[at + AT_ROWS]! += this.#rows.count;
+    }
+    for (let row = 0; row < other.#rows.count; row++) {
+      this.#sessions[this.#rows.count + row] = other.#sessions[row]!;
+      this.#holdTypes[this.#rows.count + row] = other.#holdTypes[row]!;
     }
     this.#records.addAll(other.#records);
     this.#rows.addAll(other.#rows);
     this.#areas.addAll(other.#areas);
-    for (const lasting of other.#lasting) this.#lasting.push(lasting);
-    for (const named of other.#named) this.#named.push(named);
-    for (const session of other.#sessions) this.#sessions.push(session);
-    for (const holdType of other.#holdTypes) this.#holdTypes.push(holdType);
     this.lastSequence = other.lastSequence;
   }
 
@@ -197,8 +197,8 @@ export class RowBuffer {
       const rows = row - start.row;
       if (rows < rowsMin && record < count) continue;
       const next = { record, row, area };
-      const first = values[start.record * RECORD_STEP]!;
-      const last = values[(record - 1) * RECORD_STEP]!;
+      const first = values[start.record * BUFFERED_STEP]!;
+      const last = values[(record - 1) * BUFFERED_STEP]!;
       yield { first, last, rows, content: this.#encode(start, next) };
       start = next;
     }
@@ -207,7 +207,7 @@ export class RowBuffer {
   /** @returns The first row of the record. */
   #rowOf(record: number): number {
     if (record === this.#records.count) return this.#rows.count;
-    return this.#records.values[record * RECORD_STEP + AT_ROWS]!;
+    return this.#records.values[record * BUFFERED_STEP + AT_ROWS]!;
   }
 
   #areasIn(from: number, to: number): number {
@@ -223,10 +223,9 @@ export class RowBuffer {
     for (let i = 0; i < AT_ROWS; i++) {
       writer.numbers(this.#records.column(i, from.record, to.record));
     }
-    const starts = Float64Array.from({ length: records }, (_, i) => {
-      return this.#rowOf(from.record + i) - from.row;
-    });
-    writer.numbers({ values: starts, first: 0, step: 1, count: records });
+    if (indexes.length < records) indexes = new Float64Array(records);
+    for (let i = 0; i < records; i++) indexes[i] = this.#rowOf(from.record + i) - from.row;
+    writer.numbers({ values: indexes, first: 0, step: 1, count: records });
     for (let i = 0; i < ROW_NUMBERS; i++) writer.numbers(this.#rows.column(i, from.row, to.row));
     const texts = new Map<string, number>();
     for (const column of [this.#sessions, this.#holdTypes]) {
@@ -235,9 +234,8 @@ export class RowBuffer {
     }
     for (let i = 0; i < AREA_STEP; i++) writer.numbers(this.#areas.column(i, from.area, to.area));
     writer.texts([...texts.keys()]);
-    for (const column of [this.#lasting, this.#named]) {
-      const values = Float64Array.from(column.slice(from.record, to.record));
-      writer.numbers({ values, first: 0, step: 1, count: records });
+    for (const index of [AT_LASTING, AT_NAMED]) {
+      writer.numbers(this.#records.column(index, from.record, to.record));
     }
     return writer.content();
   }

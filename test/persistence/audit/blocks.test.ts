@@ -78,6 +78,32 @@ test("a block that was cut off is refused", () => {
   expect(() => new Block(content.subarray(0, 20))).toThrow("further bytes");
 });
 
+/** Adds locks of a seat each by a session that is named. */
+function addLocks(rows: RowBuffer, session: string, from: number, to: number): RowBuffer {
+  const held = { hold: from, session, holdType: session };
+  for (let sequence = from; sequence <= to; sequence++) {
+    rows.addRecord({ sequence, timeMs: sequence }, Move.LOCK, ACTOR);
+    rows.addRow(keyOf(3, false), seatMove(SeatState.ACTIVE, SeatState.LOCKED, 7, held));
+    rows.setCall(Move.LOCK, { endsAtMs: 2 * sequence, isNamed: true });
+  }
+  return rows;
+}
+
+test("a buffer that is used again or joined with another keeps nothing from before", () => {
+  const contents = (rows: RowBuffer) =>
+    Array.from(rows.blocks(2), ({ content }) => content.toString("hex"));
+  const used = addLocks(new RowBuffer(), "earlier", 1, 9);
+  used.clear();
+  addLocks(used, "first", 1, 3);
+  const fresh = addLocks(new RowBuffer(), "first", 1, 3);
+  expect(contents(used)).toEqual(contents(fresh));
+  const second = addLocks(new RowBuffer(), "earlier", 1, 9);
+  second.clear();
+  addLocks(second, "second", 4, 5);
+  used.addBuffer(second);
+  expect(contents(used)).toEqual(contents(addLocks(fresh, "second", 4, 5)));
+});
+
 test("an event with many small transactions has few blocks", () => {
   const sql = openAuditFile(":memory:", AUDIT_STORE);
   onTestFinished(() => sql.close());

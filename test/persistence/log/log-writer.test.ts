@@ -11,6 +11,7 @@ import {
 import { PENDING_BYTES_MAX, PENDING_RECORDS_MAX } from "../../../persistence/log/log-writer.ts";
 import { openLog } from "../../../persistence/log/open-log.ts";
 import { SEGMENT_HEADER_BYTES } from "../../../persistence/log/segment-header.ts";
+import { FILL_STEP_BYTES } from "../../../persistence/log/segments.ts";
 import type { FakeDisk } from "../../support/disk/fake-disk.ts";
 import {
   LogProcess,
@@ -230,17 +231,16 @@ test("a record longer than the log can keep is refused for good, and the log goe
   expect((await LogProcess.start({ disk })).report).toMatchObject({ records: 3 });
 });
 
-/** A spare is filled in steps of this size. */
 const MEBIBYTE = 1024 * 1024;
 
-/** Allows only spares of one step. */
+/** Allows only spares of a mebibyte. */
 function limitSpares(disk: FakeDisk): void {
   let writes = 0;
   disk.decide = ({ path, operation }) => {
     if (!path.includes("spare")) return null;
     if (operation !== "write") writes = 0;
     else writes += 1;
-    return writes > 1 ? { code: "ENOSPC" } : null;
+    return writes > MEBIBYTE / FILL_STEP_BYTES ? { code: "ENOSPC" } : null;
   };
 }
 
