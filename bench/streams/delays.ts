@@ -1,11 +1,21 @@
 /** How soon after its answer each client has the change of a lock. */
 
-/** An answer to a lock. */
+/** A lock that was answered. */
 export interface Probe {
   /** Of the lock's record. */
   readonly sequence: number;
-  /** As by `machineMs`. */
+  /** When it was sent, as by `machineMs`. */
+  readonly sentMs: number;
   readonly answeredMs: number;
+}
+
+/** In milliseconds. */
+export interface DelaysMeasured {
+  readonly p50: number;
+  readonly p99: number;
+  readonly max: number;
+  /** From the moment when the lock was sent: a server that answers late has no better delays. */
+  readonly sinceSentP99: number;
 }
 
 /** @returns A time that all programs of this machine share. */
@@ -45,6 +55,7 @@ export class Steps {
 export class Delays {
   readonly #probes: Probe[] = [];
   readonly #delaysMs: number[] = [];
+  readonly #sinceSentMs: number[] = [];
 
   get probes(): number {
     return this.#probes.length;
@@ -59,14 +70,25 @@ export class Delays {
     for (; steps.probe < this.#probes.length; steps.probe++) {
       const probe = this.#probes[steps.probe]!;
       if (probe.sequence > sequence) return;
+      const seenMs = steps.timeOf(probe.sequence);
       // A change may arrive before the answer.
-      this.#delaysMs.push(Math.max(0, steps.timeOf(probe.sequence) - probe.answeredMs));
+      this.#delaysMs.push(Math.max(0, seenMs - probe.answeredMs));
+      this.#sinceSentMs.push(seenMs - probe.sentMs);
     }
   }
 
-  measured() {
+  measured(): DelaysMeasured {
     const delays = Float64Array.from(this.#delaysMs).sort();
-    const at = (share: number) => delays[Math.floor(delays.length * share)] ?? 0;
-    return { p50: at(0.5), p99: at(0.99), max: delays.at(-1) ?? 0 };
+    const sinceSent = Float64Array.from(this.#sinceSentMs).sort();
+    return {
+      p50: quantile(delays, 0.5),
+      p99: quantile(delays, 0.99),
+      max: delays.at(-1) ?? 0,
+      sinceSentP99: quantile(sinceSent, 0.99),
+    };
   }
+}
+
+function quantile(sorted: Float64Array, share: number): number {
+  return sorted[Math.floor(sorted.length * share)] ?? 0;
 }

@@ -7,7 +7,7 @@
 import os from "node:os";
 import { forkModule } from "../harness/processes.ts";
 import type { EventOnSale, Target } from "../load/plan.ts";
-import { Delays, type Probe } from "./delays.ts";
+import { Delays, type DelaysMeasured, type Probe } from "./delays.ts";
 import type { ProbePlan } from "./probes.ts";
 import { SharedFrames } from "./shared-frames.ts";
 import { StreamClient } from "./stream-client.ts";
@@ -19,8 +19,6 @@ export interface FollowPlan {
   readonly durationMs: number;
   /** Seats of the probes. */
   readonly probeSeats: readonly number[];
-  /** Whether all clients stay and read. */
-  readonly areSteady: boolean;
   /** Whether the delays are measured; otherwise the clients are a crowd. */
   readonly areMeasured: boolean;
 }
@@ -38,7 +36,7 @@ export interface Followings {
   readonly equal: number;
   /** From the end of the sale until the last client had the last change. */
   readonly equalAfterMs: number;
-  readonly delaysMs: { readonly p50: number; readonly p99: number; readonly max: number };
+  readonly delaysMs: DelaysMeasured;
   readonly probes: number;
   /** How often the server closed a client, and how often one closed by itself. */
   readonly returns: number;
@@ -113,7 +111,7 @@ class Following {
   }
 
   async begin(): Promise<void> {
-    const { areMeasured, areSteady, durationMs } = this.#plan;
+    const { areMeasured, durationMs } = this.#plan;
     if (areMeasured) {
       const probes = startProbes(this.#plan, (probe) => this.#add(probe));
       this.#ends.push(probes.stop);
@@ -122,7 +120,7 @@ class Following {
     } else {
       // The processor is for the server, the buyers and the few first.
       os.setPriority(os.constants.priority.PRIORITY_LOW);
-      if (!areSteady) this.#ends.push(disturb(this.#clients, durationMs));
+      this.#ends.push(disturb(this.#clients, durationMs));
       this.#ends.push(readTogether());
     }
     this.#before = { ...this.#received, ms: performance.now(), cpu: process.cpuUsage() };

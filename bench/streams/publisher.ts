@@ -1,8 +1,9 @@
 /**
  * The program of a server that only publishes: locks change an array and are answered at once, and
  * uWebSockets.js sends each message to all clients before it does anything else. There is no log
- * and no rule, and nobody may come back or read slowly. The changes are as long as those of
- * Frontrow. What a client process and the kernel need for them, any server on this machine needs.
+ * and no rule. A client that comes back is sent every message that it lacks at once. The changes
+ * are as long as those of Frontrow. What a client process and the kernel need for them, any server
+ * on this machine needs.
  *
  * The arguments are the seats of the event, and the id of the first one.
  */
@@ -20,12 +21,27 @@ const states = Buffer.alloc(seatCount, "A");
 let sequence = 1;
 /** Changes that are not sent yet. */
 let changes: string[] = [];
+/** All messages that were sent, and by the last record before each of them, its index. */
+const messages: string[] = [];
+const indexes = new Map([[sequence, 0]]);
+
+interface Client {
+  /** It has all changes up to here; 0 for none. */
+  readonly since: number;
+}
 
 const app: TemplatedApp = uws.App();
-app.ws("/*", {
+app.ws<Client>("/*", {
   maxBackpressure: 0,
+  upgrade: (res, req, context) => {
+    const client = { since: Number(req.getQuery("since") ?? 0) };
+    const key = req.getHeader("sec-websocket-key");
+    res.upgrade(client, key, "", "", context);
+  },
   open: (ws) => {
-    ws.send(mapText('"type":"snapshot",'));
+    const { since } = ws.getUserData();
+    if (since === 0) ws.send(mapText('"type":"snapshot",'));
+    else for (const message of messages.slice(indexes.get(since))) ws.send(message);
     ws.subscribe(TOPIC);
   },
 });
@@ -73,6 +89,8 @@ function book(res: HttpResponse, { call, isProbe, body }: Request): void {
 function send(): void {
   const message = `{"type":"changes","changes":[${changes.join(",")}]}`;
   changes = [];
+  messages.push(message);
+  indexes.set(sequence, messages.length);
   app.publish(TOPIC, message);
 }
 

@@ -3,6 +3,10 @@
  * slice together, so that requests wait for a slice at most; the next one begins with the feed that
  * has waited longest. While there is much other work, the feeds rest between the slices: bookings
  * have most of the thread then, and without them streams do.
+ *
+ * Long work goes by another rule (`server/routing/slices.ts`): it has each turn in which nothing
+ * else was done. Bookings flat out leave many such turns, so streams go by the share of the time;
+ * that share would not show other work that waits while a slice of milliseconds runs.
  */
 import { OtherWork } from "../routing/slices.ts";
 
