@@ -4,9 +4,8 @@
  * has waited longest. While there is much other work, the feeds rest between the slices: bookings
  * have most of the thread then, and without them streams do.
  *
- * Long work goes by another rule (`server/routing/slices.ts`): it has each turn in which nothing
- * else was done. Bookings flat out leave many such turns, so streams go by the share of the time;
- * that share would not show other work that waits while a slice of milliseconds runs.
+ * Long work (`server/routing/slices.ts`) learns of other work in the same way. Its slices are longer,
+ * and it rests longer after each.
  */
 import { OtherWork } from "../routing/slices.ts";
 
