@@ -4,8 +4,8 @@
  * has waited longest. While there is much other work, the feeds rest between the slices: bookings
  * have most of the thread then, and without them streams do.
  *
- * Long work (`server/routing/slices.ts`) learns of other work in the same way. Its slices are longer,
- * and it rests longer after each.
+ * Long work (`server/routing/slices.ts`) learns of other work in the same way. Its slices are
+ * longer, and it rests longer after each.
  */
 import { OtherWork } from "../routing/slices.ts";
 
