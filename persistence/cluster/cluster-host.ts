@@ -90,8 +90,7 @@ export class ClusterHost {
     this.#options = options;
     this.#secretMark = markOf(options.secret);
     this.keys = new CellKeys(options.cell);
-    const onFault = (fault: StoreFault) => this.#fail(fault);
-    this.#hosts = new Hosts({ ...options, keys: this.keys, onFault });
+    this.#hosts = new Hosts({ ...options, keys: this.keys });
     const ask = (leads: () => void, unknown: () => void) =>
       this.#askLeader(CONFIRM_DEADLINE_MS, leads, unknown);
     this.#confirmations = new Confirmations({ ...options, ask });

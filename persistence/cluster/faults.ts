@@ -51,19 +51,6 @@ export class OtherSecret extends StoreFault {
   }
 }
 
-/** Two hosts of a cell say that they are the same one. */
-export class HostNameTaken extends StoreFault {
-  override readonly name = "HostNameTaken";
-  readonly exitCode = ExitCode.CONFIGURATION;
-
-  constructor(host: string, address: string) {
-    super(
-      `the cell has another host with the name ${host}, at ${address}: give each host a name of ` +
-        "its own with --cluster-host; nothing was changed",
-    );
-  }
-}
-
 /** A request to etcd was refused for a reason that trying again does not remove. */
 export class EtcdRefused extends StoreFault {
   override readonly name = "EtcdRefused";

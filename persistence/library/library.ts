@@ -55,7 +55,6 @@ export type {
 } from "../../engine/shapes/bodies.ts";
 export {
   EtcdRefused,
-  HostNameTaken,
   LeadershipLost,
   NotOfThisCell,
   OtherSecret,

@@ -104,14 +104,13 @@ class World {
     number: number,
     strictReads = false,
     etcd = this.member(number),
-    name = `host-${number}`,
   ): {
     readonly store: Promise<Store>;
     readonly standing: Promise<ClusterView>;
   } {
     let stand: (view: ClusterView) => void = () => {};
     const standing = new Promise<ClusterView>((resolve) => (stand = resolve));
-    const host = { host: name, address: `http://host-${number}` };
+    const host = { host: `host-${number}`, address: `http://host-${number}` };
     const cluster = {
       etcd,
       cell: CELL,
@@ -343,21 +342,6 @@ describeWith(["etcd"], "with etcd", () => {
     const leader = await world.open(0).store;
     await expect(world.open(1).store).rejects.toMatchObject({ name: "OtherSecret", exitCode: 78 });
     await leader.close();
-  });
-
-  test("a host with the name of another one is refused, and the other one leads on", async () => {
-    const world = await World.start();
-    await world.found();
-    world.copy(0, 1);
-    const leader = await world.open(0).store;
-    const { store: second } = world.open(1, false, world.member(1), "host-0");
-    const reason = { name: "HostNameTaken", exitCode: 78 };
-    await expect(second).rejects.toMatchObject(reason);
-    await expect(second).rejects.toThrow("name host-0, at http://host-0: ");
-    await addVenues(leader, 1, 3);
-    await leader.close();
-    const again = await world.open(0).store;
-    await again.close();
   });
 
   test("a host with records that the cluster never acknowledged is refused", async () => {
