@@ -125,12 +125,14 @@ export const EVENT_OPERATIONS: readonly Operation[] = [
   })),
   operation(`POST ${PRICES}/assignments/`, "a section repeated", (stage) => {
     const repeated = Array.from({ length: GROUPS_REPEATED }, () => stage.sectors[0]!);
-    return { ...theEvent(stage), body: { groupOfSeats: priced(stage, repeated) } };
+    // Another price than before: an equal assignment changes nothing.
+    const groupOfSeats = priced(stage, repeated, stage.event.priceId);
+    return { ...theEvent(stage), body: { groupOfSeats } };
   }),
-  operation(`POST ${PRICES}/assignments/`, "every other seat", (stage) => ({
-    ...theEvent(stage),
-    body: { seats: priced(stage, stage.seats.filter((_, i) => i % 2 === 0).slice(0, 15_000)) },
-  })),
+  operation(`POST ${PRICES}/assignments/`, "every other seat", (stage) => {
+    const half = stage.seats.filter((_, i) => i % 2 === 0).slice(-15_000);
+    return { ...theEvent(stage), body: { seats: priced(stage, half, stage.event.priceId) } };
+  }),
   operation(`GET ${PRICES}/`, "", theEvent),
   operation(`PUT ${PRICES}/`, "", (stage) => ({
     ...theEvent(stage),
@@ -194,6 +196,6 @@ export const EVENT_OPERATIONS: readonly Operation[] = [
   operation(`DELETE ${EVENTS}/{id}`, "", theEvent),
 ];
 
-function priced({ notes }: Stage, objects: readonly Created[]) {
-  return objects.map(({ id }) => ({ objectId: id, assignmentId: notes["price"] }));
+function priced({ notes }: Stage, objects: readonly Created[], priceId = notes["price"]) {
+  return objects.map(({ id }) => ({ objectId: id, assignmentId: priceId }));
 }

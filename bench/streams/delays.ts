@@ -1,4 +1,4 @@
-/** How soon after its answer each client has the change of a lock. */
+/** How soon each client has the change of a lock: after its answer, and after it was sent. */
 
 /** A lock that was answered. */
 export interface Probe {

@@ -3,7 +3,7 @@
  * among their reads it would see an answer late. Its requests go over a bare socket, because a
  * client library takes a fifth of a processor from the sale that is measured.
  */
-import { once } from "node:events";
+import { on } from "node:events";
 import { connect, type Socket } from "node:net";
 import { setTimeout } from "node:timers/promises";
 import type { EventOnSale, Target } from "../load/plan.ts";
@@ -18,6 +18,7 @@ export interface ProbePlan {
 
 const OK = "HTTP/1.1 200";
 const HEAD_END = "\r\n\r\n";
+const LOST = "the connection to the server is lost";
 const LENGTH = /^content-length: (\d+)/im;
 
 process.on("message", (plan: ProbePlan) => {
@@ -30,6 +31,8 @@ process.on("error", () => process.exit());
 /** Does not end by itself. */
 async function play(plan: ProbePlan): Promise<never> {
   const socket = connect({ ...plan.target, noDelay: true }).setEncoding("latin1");
+  // The next exchange tells of it.
+  socket.on("error", () => {});
   for (let i = 0; ; i++) {
     const id = plan.seats[Math.floor(i / 2) % plan.seats.length]!;
     const isLock = i % 2 === 0;
@@ -57,15 +60,18 @@ function requestOf({ target, event }: ProbePlan, call: string, body: string): st
   return `${lines.join("\r\n")}\r\n\r\n${body}`;
 }
 
-/** @returns The body of the answer. @throws Error when the request is refused. */
+/** @returns The body of the answer. @throws Error when it is refused, or the connection ends. */
 async function exchange(socket: Socket, request: string): Promise<string> {
+  if (socket.destroyed) throw new Error(LOST);
   socket.write(request);
-  for (let answer = ""; ;) {
-    const [part] = (await once(socket, "data")) as [string];
+  const parts = on(socket, "data", { close: ["close"] });
+  let answer = "";
+  for await (const [part] of parts as AsyncIterable<[string]>) {
     answer += part;
     if (answer.length > OK.length && !answer.startsWith(OK)) throw new Error(answer);
     const bodyAt = answer.indexOf(HEAD_END) + HEAD_END.length;
     if (bodyAt < HEAD_END.length) continue;
     if (answer.length === bodyAt + Number(LENGTH.exec(answer)?.[1])) return answer.slice(bodyAt);
   }
+  throw new Error(LOST);
 }

@@ -177,7 +177,7 @@ export class RecentChanges implements Observer {
   watch(partition: number, onChanged: () => void): () => void {
     const chain = this.#chainOf(partition);
     chain.watchers.add(onChanged);
-    // The log is writing changes of the time before.
+    // Changes that were decided before this call may not be on disk yet.
     if (chain.last > this.#durable) this.#touch(chain);
     return () => void chain.watchers.delete(onChanged);
   }

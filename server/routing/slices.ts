@@ -1,15 +1,18 @@
 /**
  * Long work in slices: between two of them the server does other work. All long work together has
- * one slice per turn of the event loop, and a tenth of the time while there is other work: then the
- * thread sleeps between other work and the next slice, and the system lets a thread that has slept
- * go before those that have not. Works of one owner come one after the other: each takes memory
- * from its first slice on.
+ * one slice per turn of the event loop, and about a tenth of the time while there is other work:
+ * then the thread sleeps between other work and the next slice, and the system lets a thread that
+ * has slept go before those that have not. The first slice of a work comes at once, and most works
+ * need no other. Works of one owner come one after the other: each takes memory from its first
+ * slice on.
  */
 
 /** A slice takes no longer, as far as its work lets it: milliseconds. */
 const SLICE_MS = 2;
 /** Beside other work, long work rests so many times as long as its slice took. */
 const REST_TIMES = 9;
+/** And at most for this long, when a step cannot be cut or the machine stood still. */
+const REST_MS_MAX = 50;
 /** Other work that takes less of the time than this share is none: a turn always takes a little. */
 const OTHER_SHARE_MIN = 0.1;
 /** The share is that of about so much time. */
@@ -113,6 +116,6 @@ function nextSlice<Value>(work: Generator<void, Value>): IteratorResult<void, Va
     endMs = performance.now();
   } while (step.done !== true && endMs - startMs < SLICE_MS);
   other.end(endMs);
-  restedMs = endMs + (endMs - startMs) * REST_TIMES;
+  restedMs = endMs + Math.min(REST_MS_MAX, (endMs - startMs) * REST_TIMES);
   return step;
 }

@@ -111,7 +111,7 @@ export class RowBuffer {
   /** Removes all records, and keeps the memory for others. */
   clear(): void {
     for (const groups of [this.#records, this.#rows, this.#areas]) groups.clear();
-    // A length of 0 would free the memory; texts are not kept for long.
+    // Setting the length to 0 would free the arrays. The texts themselves are let go.
     for (const column of [this.#sessions, this.#holdTypes]) column.fill("");
     this.lastSequence = 0;
   }
