@@ -46,7 +46,7 @@ export class OtherSecret extends StoreFault {
   constructor(folder: string, leader: string) {
     super(
       `the host of the store in ${folder} has another secret of the keys than ${leader}, which ` +
-        "leads: give it the same file secret, or the same FRONTROW_SECRET; nothing was changed",
+        "leads: give it the same file secret, or the same FRONTROW_SECRET",
     );
   }
 }
