@@ -1,7 +1,7 @@
 /**
  * The threads of the audit trail, as the engine's thread sees them. One brings the trail up to date
- * before each answer, when the log is idle, and when the trail lags too far. It also answers what
- * takes one or two rows. The other only reads, and answers everything else.
+ * before each answer, when the log is idle, and every few seconds while it grows. It also answers
+ * what takes one or two rows. The other only reads, and answers everything else.
  */
 import {
   type AuditAnswers,
@@ -19,8 +19,11 @@ import { ReadingThread, type Received, type StartReader } from "./reading/thread
 import { WaitingQuestions } from "./waiting.ts";
 
 const FOLLOW_EVERY_MS = 1_000;
-/** How far the trail may lag while the log grows, because the engine has priority. */
-const LAG_RECORDS_MAX = 150_000;
+/**
+ * How long the trail may lag while the log grows. The engine has priority: following takes as long
+ * for a record as booking does, and delays bookings that wait for a processor.
+ */
+const LAG_STEPS_MAX = 3;
 /** On an idle log the thread runs once an hour, to apply the retention. */
 const IDLE_STEPS_MAX = 3_600;
 /** How long a shutdown waits for the trail. The next start adds the missing records. */
@@ -100,6 +103,8 @@ export class AuditThread {
   #projected: number;
   /** The mark at the previous step. */
   #seen = 0;
+  /** Steps since the trail was last asked to follow in which the log grew. */
+  #growingSteps = 0;
   /** Steps since the log last grew. */
   #idleSteps = 0;
   #hasEnded = false;
@@ -197,13 +202,15 @@ export class AuditThread {
 
   #follow(): void {
     const mark = this.#mark();
-    if (mark === null || this.#isFollowing) return;
+    if (mark === null) return;
     const isGrowing = mark.sequence !== this.#seen;
     this.#seen = mark.sequence;
-    if (isGrowing && mark.sequence - this.#followed < LAG_RECORDS_MAX) return;
+    if (isGrowing) this.#growingSteps += 1;
+    if (this.#isFollowing || (isGrowing && this.#growingSteps < LAG_STEPS_MAX)) return;
     this.#idleSteps = mark.sequence === this.#followed ? this.#idleSteps + 1 : 0;
     if (this.#idleSteps % IDLE_STEPS_MAX > 0) return;
     this.#isFollowing = true;
+    this.#growingSteps = 0;
     this.#followed = mark.sequence;
     this.#thread.post({ kind: "follow", mark });
   }
@@ -262,7 +269,9 @@ export class AuditThread {
   #update({ sequence, isFailing }: TrailState): void {
     this.isFailing = isFailing;
     // After a failure the next step tries again.
-    if (isFailing) this.#followed = 0;
-    else this.#projected = Math.max(this.#projected, sequence);
+    if (isFailing) {
+      this.#followed = 0;
+      this.#growingSteps = LAG_STEPS_MAX;
+    } else this.#projected = Math.max(this.#projected, sequence);
   }
 }
