@@ -193,8 +193,8 @@ function sector(bytes: Buffer, i: number): Buffer {
 }
 
 /**
- * A buffer of that length that is not shared, with zeros after the bytes. A log grows in hundreds of
- * small steps, so there is room for more of them: a copy for each would take seconds.
+ * A buffer of that length that is not shared, with zeros after the bytes. A log grows in hundreds
+ * of small steps, so there is room for more of them: a copy for each would take seconds.
  */
 function ownOf(bytes: Buffer, isOwn: boolean, lengthBytes: number): Buffer {
   if (isOwn && lengthBytes === bytes.length) return bytes;
