@@ -96,7 +96,7 @@ const statusesOf = ({ answers }: Connection) => answers.map((line) => Number(lin
 const judged = (status: number, statuses: readonly number[]) =>
   status === 0 && statuses.length === 1 && statuses[0]! >= 400 ? [] : statuses;
 
-test("a request without a certain end gets its answer, and nothing after it is handled", async () => {
+test("a request without a certain end gets its answer, and nothing after it is done", async () => {
   const listening = await Listening.start();
   const before = listening.server.digest;
   const smuggled = listening.lockRequest("A1");
