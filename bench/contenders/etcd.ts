@@ -56,7 +56,8 @@ export async function startCell(folder: string): Promise<Cell> {
           ["--initial-cluster", cluster],
           ["--log-level", "error"],
         ].flat(),
-        stopSignal: "SIGTERM",
+        // On SIGTERM, the leader looks for a successor for seven seconds while all end.
+        stopSignal: "SIGKILL",
         connect: async () => {
           const { ok } = await fetch(`${clients[member]}/health`);
           if (!ok) throw new Error("the member has no leader yet");

@@ -8,3 +8,5 @@ const startAuditThread: StartAuditThread = () => ({
   terminate: () => Promise.resolve(),
 });
 Object.assign(realPlatform, { startAuditThread });
+// An orderly end would wait for the trail, for eight seconds.
+process.once("SIGTERM", () => process.exit());

@@ -43,6 +43,25 @@ test("an error in a later slice is reported", async () => {
   await expect(inSlices(failing())).rejects.toThrow("no more");
 });
 
+test("a work that fails in a slice rejects its own promise, and the others go on", async () => {
+  function* failing(): Generator<void, never> {
+    yield* counting(2, 3);
+    throw new Error("no more");
+  }
+  const [before, failed, sameOwner, after] = await Promise.allSettled([
+    inSlices(counting(5, 3)),
+    inSlices(failing(), "owner"),
+    inSlices(counting(4, 3), "owner"),
+    inSlices(counting(6, 3)),
+  ]);
+  expect(failed).toMatchObject({ status: "rejected", reason: { message: "no more" } });
+  expect([before, sameOwner, after]).toEqual(
+    [5, 4, 6].map((value) => ({ status: "fulfilled", value })),
+  );
+  // Nothing of them is left in the way of the next one.
+  expect(inSlices(counting(1, 0))).toBe(1);
+});
+
 test("several long works take turns, one slice in each turn of the event loop", async () => {
   const ended: string[] = [];
   const slices: string[] = [];

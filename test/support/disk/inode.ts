@@ -66,10 +66,9 @@ export class Inode {
     if (bytes.length === 0) return;
     this.#differs = true;
     const end = position + bytes.length;
-    if (!this.#ownsCached || end > this.#cached.length) {
-      this.#cached = resized(this.#cached, Math.max(end, this.#cached.length));
-      this.#ownsCached = true;
-    }
+    const lengthBytes = Math.max(end, this.#cached.length);
+    this.#cached = ownOf(this.#cached, this.#ownsCached, lengthBytes);
+    this.#ownsCached = true;
     this.#cached.set(bytes, position);
     const lastSector = Math.floor((end - 1) / SECTOR_BYTES);
     for (let i = Math.floor(position / SECTOR_BYTES); i <= lastSector; i++) this.#dirty.add(i);
@@ -179,14 +178,12 @@ export class Inode {
   }
 
   #ownDurable(): Buffer {
-    if (!this.#ownsDurable) this.#durable = resized(this.#durable, this.#durable.length);
-    this.#ownsDurable = true;
+    this.#resizeDurable(this.#durable.length);
     return this.#durable;
   }
 
   #resizeDurable(lengthBytes: number): void {
-    if (lengthBytes === this.#durable.length) return;
-    this.#durable = resized(this.#durable, lengthBytes);
+    this.#durable = ownOf(this.#durable, this.#ownsDurable, lengthBytes);
     this.#ownsDurable = true;
   }
 }
@@ -195,8 +192,17 @@ function sector(bytes: Buffer, i: number): Buffer {
   return bytes.subarray(i * SECTOR_BYTES, (i + 1) * SECTOR_BYTES);
 }
 
-function resized(bytes: Buffer, lengthBytes: number): Buffer<ArrayBuffer> {
-  const copy = Buffer.alloc(lengthBytes);
+/**
+ * A buffer of that length that is not shared, with zeros after the bytes. A log grows in hundreds
+ * of small steps, so there is room for more of them: a copy for each would take seconds.
+ */
+function ownOf(bytes: Buffer, isOwn: boolean, lengthBytes: number): Buffer {
+  if (isOwn && lengthBytes === bytes.length) return bytes;
+  const isGrowing = lengthBytes > bytes.length;
+  if (isOwn && isGrowing && bytes.byteOffset + lengthBytes <= bytes.buffer.byteLength) {
+    return Buffer.from(bytes.buffer, bytes.byteOffset, lengthBytes);
+  }
+  const copy = Buffer.alloc(isGrowing ? 2 * lengthBytes : lengthBytes).subarray(0, lengthBytes);
   bytes.copy(copy);
   return copy;
 }

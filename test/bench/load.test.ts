@@ -1,0 +1,95 @@
+/** Trials of the benchmarks of bookings over HTTP, and what judges their figures. */
+import { expect, test } from "vitest";
+import { contenders } from "../../bench/contenders/all.ts";
+import * as names from "../../bench/contenders/names.ts";
+import { verdictTable } from "../../bench/harness/results.ts";
+import { MIXES } from "../../bench/load/plan.ts";
+import { verdictsOf } from "../../bench/rounds/goals.ts";
+import type { Row } from "../../bench/rounds/rounds.ts";
+import { describeUnless, describeWith } from "../support/programs.ts";
+import { TOY, trials } from "./trial.ts";
+
+const { result, run } = trials();
+
+test("bench compares the durable lock with the empty handlers in every mix", async () => {
+  const printed = await run("bench.js", [...TOY, "--only", "Frontrow|uWebSockets"]);
+  for (const mix of MIXES) expect(printed).toContain(`${mix}, 4 connections`);
+  expect(printed).toMatch(/^lock ÷ POST not parsed, 64 connections .* not measured$/m);
+  const { conditions, rows } = await result("load");
+  expect(conditions.node).toBe(process.version);
+  for (const row of rows as Row[]) expect(row.rounds[0]!.done, row.name).toBeGreaterThan(0);
+});
+
+test("a goal is judged by the median of the ratios of each round", () => {
+  const row = (name: string, rates: readonly number[]) => ({
+    name,
+    mix: "lock" as const,
+    connections: 256,
+    rounds: rates.map((requestsPerSecond) => ({
+      requestsPerSecond,
+      seconds: 1,
+      latencyMs: { p50: 1, p99: 1_000 / requestsPerSecond, p999: 9 },
+      done: 1,
+      refused: 0,
+      cpuSeconds: 0,
+      cpu: null,
+    })),
+  });
+  const verdicts = verdictsOf([
+    row(names.FRONTROW, [80, 40, 90]),
+    row(names.POST_NOT_PARSED, [100, 80, 100]),
+  ]);
+  expect(verdicts[0]).toMatchObject({ value: 0.8, low: 0.5, high: 0.9, atLeast: 0.75 });
+  expect(verdicts[2]).toMatchObject({ value: 1.25, atMost: 1.4 });
+  const lines = verdictTable(verdicts).split("\n");
+  expect(lines[2]).toMatch(/≥ 0\.75 +0\.80 +0\.50-0\.90 +reached$/);
+  expect(lines[3]).toMatch(/not measured$/);
+  expect(lines[4]).toMatch(/≤ 1\.4 +1\.25 .* reached$/);
+});
+
+const SELLERS: ReadonlySet<string> = new Set([
+  names.REDIS_ALWAYS,
+  names.IOREDIS_ALWAYS,
+  names.POSTGRES_TRANSACTION,
+  names.POSTGRES_FUNCTION,
+  names.SQLITE_FULL,
+]);
+const sellers = contenders([]).filter(({ name }) => SELLERS.has(name));
+test("all sellers are known", () => expect(sellers).toHaveLength(SELLERS.size));
+for (const { name, missing } of sellers) {
+  describeUnless(missing(), name, () => {
+    test("it sells no seat twice and leaves no seat locked", async () => {
+      const pattern = name.replaceAll(/[()+]/g, String.raw`\$&`);
+      await run("bench.js", [...TOY, "--mixes", "lock,hot", "--only", pattern]);
+      const { rows } = await result("load");
+      expect((rows as Row[]).map((row) => [row.name, row.mix])).toEqual([
+        [name, "lock"],
+        [name, "hot"],
+      ]);
+    });
+  });
+}
+
+test("a contender that is not installed is left out, with the command to install it", async () => {
+  const args = [...TOY, "--mixes", "lock", "--only", "Redis Lua|GET"];
+  const printed = await run("bench.js", args, { PATH: "" });
+  const leftOut = `left out: ${names.REDIS_ALWAYS}: apt-get install redis-server`;
+  expect(printed.split("\n")).toContain(leftOut);
+  expect(printed).toMatch(/^uWebSockets\.js GET, constant answer +\d/m);
+});
+
+describeWith(["wrk"], "with wrk", () => {
+  test("generator compares the load generator with wrk", async () => {
+    const toy = ["--connections", "4", "--seconds", "1", "--rounds", "1"];
+    const printed = await run("generator.js", toy);
+    expect(printed.match(/^uWebSockets\.js (GET|POST).* \d+ k +\d+ k-\d+ k$/gm)).toHaveLength(2);
+  });
+});
+
+test("overload measures the good answers when more is offered than can be answered", async () => {
+  const toy = ["--connections", "20", "--calm", "0.2", "--seconds", "0.5"];
+  const printed = await run("overload.js", toy);
+  expect(printed).toMatch(/^3 times the peak +[\d,]+ /m);
+  expect(printed).toMatch(/^good answers under overload ÷ peak +≥ 0\.9 /m);
+  expect(printed).toContain("other answers: {}");
+});
