@@ -18,7 +18,7 @@ import {
   syncFileNow,
   TEMPORARY_SUFFIX,
 } from "../disk/transfer.ts";
-import { withRowJson } from "../log/layout-packing.ts";
+import { storedRow } from "../log/layout-packing.ts";
 import { readLog } from "../log/read-log.ts";
 import type { ChainMark, LogStart } from "../log/scan.ts";
 import type { CatalogCopy } from "./catalog-copy.ts";
@@ -244,9 +244,9 @@ export class SnapshotBuild {
     for (const { table, key } of removes) this.#sql.run(`DELETE FROM ${table} WHERE id = ?`, key);
     for (const put of puts) {
       // A replaced row keeps its position, as it does in memory.
-      const insert = `INSERT INTO ${put.table} (id, row) VALUES (?, CAST(? AS TEXT))
+      const insert = `INSERT INTO ${put.table} (id, row) VALUES (?, ?)
         ON CONFLICT (id) DO UPDATE SET row = excluded.row`;
-      withRowJson(put, (json) => this.#sql.run(insert, put.row.id, json));
+      this.#sql.run(insert, put.row.id, storedRow(put));
     }
   }
 

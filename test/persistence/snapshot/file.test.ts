@@ -65,13 +65,13 @@ const SEALED: readonly (readonly [string, string, string])[] = [
 test("a snapshot of another format is not skipped as if it were damaged", async () => {
   const folder = await storeOf({ snapshots: 2, batches: 1 });
   const [, newest] = snapshotsIn(folder);
-  change(newest!, "UPDATE snapshot SET format = 3");
+  change(newest!, "UPDATE snapshot SET format = 4");
   expect(() => loadSnapshot(newest!, STORE_ID)).toThrow("expected digest");
   seal(newest!);
   const load = () => loadNewest({ disk: realDisk, folder, storeId: STORE_ID });
   expect(load).toThrow(OtherFormat);
   expect(load).toThrow(
-    /the snapshot format .* is version 3, and this Frontrow reads versions 1 to 2/,
+    /the snapshot format .* is version 4, and this Frontrow reads versions 1 to 3/,
   );
 });
 
