@@ -1,4 +1,4 @@
-/** Layouts in their packed form: JSON, deflated. The log and snapshots store large ones like this. */
+/** Layouts in their packed form: JSON, deflated. The log and snapshots have large ones like this. */
 import { MessageChannel } from "node:worker_threads";
 import { deflateRawSync, inflateRawSync } from "node:zlib";
 import type { CatalogPut, TableName } from "../../engine/catalog.ts";
@@ -86,7 +86,9 @@ export function loadedRow(table: TableName, text: string): CatalogPut {
   const row = JSON.parse(text) as Record<string, unknown>;
   const { document } = row;
   const isPacked = table === "layouts" && typeof document === "string";
-  const whole = isPacked ? { ...row, document: packedLayout(Buffer.from(document, "base64")) } : row;
+  const whole = isPacked
+    ? { ...row, document: packedLayout(Buffer.from(document, "base64")) }
+    : row;
   return { table, row: whole } as unknown as CatalogPut;
 }
 

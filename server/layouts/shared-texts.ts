@@ -8,18 +8,21 @@ type Members = Record<string, unknown>;
 
 /**
  * @returns For `parseInPieces` of the stored layout: its objects with the same texts as before, of
- * which those that the sent object with that guid has, too, are in memory once.
+ * which those that the sent object with that guid or id has, too, are in memory once.
  * Cost: O(objects of the body); of each item, O(bytes).
  */
-export function sharingTexts({ sectors, rows, seats }: LayoutBody): (item: unknown) => unknown {
+export function sharingTexts(body: LayoutBody): (item: unknown) => unknown {
   const sent = new Map<unknown, object>();
-  for (const list of [sectors, rows, seats]) {
-    for (const object of list ?? []) sent.set(object.guid, object);
+  for (const list of [body.sectors, body.rows, body.seats, body.shapes]) {
+    for (const object of list ?? []) sent.set(nameOf(object), object);
   }
-  return (item) => {
-    const { guid } = (item ?? {}) as { readonly guid?: unknown };
-    return shared(item, sent.get(guid));
-  };
+  return (item) => shared(item, sent.get(nameOf(item)));
+}
+
+/** A shape has no guid. */
+function nameOf(item: unknown): unknown {
+  const { guid, id } = (item ?? {}) as Members;
+  return guid ?? id;
 }
 
 /** Changes an object or a list in place, which nobody else knows yet. */

@@ -164,3 +164,40 @@ test("a snapshot of an incomplete log, or without its partitions, is refused", a
   expect(build(100)).toThrow(new Malformed("6 partitions", "0"));
   expect(snapshotsIn(folder)).toEqual([]);
 });
+
+test("a snapshot reads the log in short pieces, whatever its segments have", async () => {
+  const folder = folderOf();
+  const process = await start(folder);
+  await process.commit(20);
+  const mark = process.journal.mark!;
+  let bytesMax = 0;
+  const disk: typeof realDisk = {
+    ...realDisk,
+    openNow: (name) => {
+      const file = realDisk.openNow(name);
+      const readNow = file.readNow.bind(file);
+      file.readNow = (target, position) => {
+        bytesMax = Math.max(bytesMax, target.length);
+        return readNow(target, position);
+      };
+      return file;
+    },
+  };
+  const { sequence } = mark;
+  const end = {
+    sequence,
+    catalogSequence: sequence,
+    mark,
+    sequences: NO_SEQUENCES,
+    createdAtMs: 0,
+  };
+  const build = () =>
+    buildSnapshot(
+      { disk, folder, storeId: STORE_ID },
+      { base: null, catalog: null, images: [], end },
+    );
+  // Its events have partitions, and none was given: but the log was read.
+  expect(build).toThrow("expected 6 partitions, found 0");
+  expect(bytesMax).toBeGreaterThan(0);
+  expect(bytesMax).toBeLessThanOrEqual(1_024 * 1_024);
+});
