@@ -1,4 +1,4 @@
-/** Layouts in their packed form: JSON, deflated. The log and snapshots have large ones like this. */
+/** Layouts in their packed form: JSON, deflated. The log and snapshots store large ones so. */
 import { MessageChannel } from "node:worker_threads";
 import { deflateRawSync, inflateRawSync } from "node:zlib";
 import type { CatalogPut, TableName } from "../../engine/catalog.ts";
