@@ -14,10 +14,10 @@ interface Format {
 }
 
 export const FORMATS = {
-  store: { name: "store", version: 3, oldest: 1 },
+  store: { name: "store", version: 4, oldest: 1 },
   log: { name: "log", version: 2, oldest: 1 },
   record: { name: "log record", version: 1, oldest: 1 },
-  snapshot: { name: "snapshot", version: 2, oldest: 1 },
+  snapshot: { name: "snapshot", version: 3, oldest: 1 },
   image: { name: "snapshot image", version: 1, oldest: 1 },
 } as const satisfies Readonly<Record<string, Format>>;
 

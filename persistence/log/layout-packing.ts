@@ -1,7 +1,7 @@
-/** Layouts in their packed form: JSON, deflated. The log stores large ones like this. */
+/** Layouts in their packed form: JSON, deflated. The log and snapshots store large ones so. */
 import { MessageChannel } from "node:worker_threads";
 import { deflateRawSync, inflateRawSync } from "node:zlib";
-import type { CatalogPut } from "../../engine/catalog.ts";
+import type { CatalogPut, TableName } from "../../engine/catalog.ts";
 import { LAYOUT_BYTES_MAX } from "../../engine/constants.ts";
 import type { LayoutDocument } from "../../engine/layout/layout-document.ts";
 import { parseInPieces } from "../../engine/layout/change/layout-json.ts";
@@ -71,25 +71,25 @@ export function storedPut(put: CatalogPut): CatalogPut {
 }
 
 /**
- * `JSON.stringify` of a row. A packed layout does not become objects or a text on the way.
- *
- * @param use - Takes the text, or its bytes in UTF-8, which are valid only during the call.
+ * A row as a snapshot stores it: JSON, in which a packed layout is its bytes in Base64. As JSON,
+ * the largest layouts would be in memory five times while SQLite writes them.
  */
-export function withRowJson({ row }: CatalogPut, use: (json: string | Buffer) => void): void {
-  if (!("document" in row) || !(row.document instanceof PackedLayout)) {
-    return use(JSON.stringify(row));
-  }
-  const [before, after] = JSON.stringify({ ...row, document: 0 }).split('"document":0', 2);
-  const start = `${before!}"document":`;
-  withLayoutJson(row.document.bytes, (json) => {
-    const startBytes = Buffer.byteLength(start);
-    const whole = Buffer.allocUnsafeSlow(startBytes + json.length + Buffer.byteLength(after!));
-    whole.write(start);
-    json.copy(whole, startBytes);
-    whole.write(after!, startBytes + json.length);
-    use(whole);
-    giveBack(whole);
-  });
+export function storedRow({ table, row }: CatalogPut): string {
+  if (table !== "layouts" || !(row.document instanceof PackedLayout)) return JSON.stringify(row);
+  const { buffer, byteOffset, byteLength } = row.document.bytes;
+  const document = Buffer.from(buffer, byteOffset, byteLength).toString("base64");
+  return JSON.stringify({ ...row, document });
+}
+
+/** Undoes `storedRow`. @throws SyntaxError when the text is not JSON. */
+export function loadedRow(table: TableName, text: string): CatalogPut {
+  const row = JSON.parse(text) as Record<string, unknown>;
+  const { document } = row;
+  const isPacked = table === "layouts" && typeof document === "string";
+  const whole = isPacked
+    ? { ...row, document: packedLayout(Buffer.from(document, "base64")) }
+    : row;
+  return { table, row: whole } as unknown as CatalogPut;
 }
 
 /** Undoes `storedPut`. */

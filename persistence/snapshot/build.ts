@@ -18,8 +18,9 @@ import {
   syncFileNow,
   TEMPORARY_SUFFIX,
 } from "../disk/transfer.ts";
-import { withRowJson } from "../log/layout-packing.ts";
-import { readLog } from "../log/read-log.ts";
+import type { Replay } from "../log/codec.ts";
+import { storedRow } from "../log/layout-packing.ts";
+import { LogFollower } from "../log/log-follower.ts";
 import type { ChainMark, LogStart } from "../log/scan.ts";
 import type { CatalogCopy } from "./catalog-copy.ts";
 import {
@@ -78,6 +79,8 @@ export interface BuildParts {
   readonly end: BuildEnd;
 }
 
+/** Records of the log between two rests: tens of milliseconds. */
+const RECORDS_PER_STEP = 10_000;
 const TEMPORARY_NAME = `next${TEMPORARY_SUFFIX}`;
 
 /** The new snapshot; `bytes` is the size of its file. */
@@ -198,18 +201,18 @@ export class SnapshotBuild {
   #readCatalog({ catalogSequence }: BuildEnd): void {
     const start = this.#attachBase();
     if (catalogSequence <= (start?.sequence ?? 0)) return;
-    const { scan } = readLog({
-      ...this.#options,
-      start,
-      until: catalogSequence,
-      replay: (sequence, _, record) => {
-        if (record.type !== RecordType.CATALOG || sequence > catalogSequence) return;
-        this.#applyCatalog(record);
-      },
-      onSegment: () => this.#rest(),
-    });
-    if (scan.sequence < catalogSequence) {
-      throw new Malformed(`the log up to record ${catalogSequence}`, `${scan.sequence}`);
+    let records = 0;
+    const replay: Replay = (sequence, _, record) => {
+      if ((records += 1) % RECORDS_PER_STEP === 0) this.#rest();
+      if (record.type !== RecordType.CATALOG || sequence > catalogSequence) return;
+      this.#applyCatalog(record);
+    };
+    // Its window is short: whole segments would stay in memory long after the snapshot.
+    const log = new LogFollower({ ...this.#options, start, replay });
+    try {
+      log.read(catalogSequence);
+    } finally {
+      log.close();
     }
   }
 
@@ -244,9 +247,9 @@ export class SnapshotBuild {
     for (const { table, key } of removes) this.#sql.run(`DELETE FROM ${table} WHERE id = ?`, key);
     for (const put of puts) {
       // A replaced row keeps its position, as it does in memory.
-      const insert = `INSERT INTO ${put.table} (id, row) VALUES (?, CAST(? AS TEXT))
+      const insert = `INSERT INTO ${put.table} (id, row) VALUES (?, ?)
         ON CONFLICT (id) DO UPDATE SET row = excluded.row`;
-      withRowJson(put, (json) => this.#sql.run(insert, put.row.id, json));
+      this.#sql.run(insert, put.row.id, storedRow(put));
     }
   }
 

@@ -1,7 +1,8 @@
 /**
  * The format of a snapshot: an SQLite file that a person can query. It has a table for each table
  * of the catalog (position, id, row as JSON), a row for each partition, and a row with the position
- * in the log. Digests cover everything that a reader relies on. Nothing here changes a file.
+ * in the log. Of a large layout, the row has the document packed: Base64 of deflated JSON. Digests
+ * cover everything that a reader relies on. Nothing here changes a file.
  *
  * The table `eventSequences`, which earlier versions lack and ignore, has the last record of each
  * event, with a digest of its own.

@@ -5,7 +5,7 @@
 import { noteSequence } from "../../engine/affected-partitions.ts";
 import { apply } from "../../engine/apply.ts";
 import { Broken } from "../../engine/assert.ts";
-import { type EventRow, type CatalogPut } from "../../engine/catalog.ts";
+import type { EventRow } from "../../engine/catalog.ts";
 import { restorePartition } from "../../engine/inventory/image.ts";
 import { buildLayout } from "../../engine/layout/layout.ts";
 import { plainDocument } from "../../engine/layout/packed-layout.ts";
@@ -16,6 +16,7 @@ import type { StorePlace } from "../disk/data-folder.ts";
 import { Malformed, only } from "../disk/faults.ts";
 import { SqlFault, type SqlFile, readSqlFile } from "../disk/sqlite.ts";
 import type { Replay } from "../log/codec.ts";
+import { loadedRow } from "../log/layout-packing.ts";
 import type { OnProgress } from "../log/read-log.ts";
 import {
   SNAPSHOT_FOLDER,
@@ -113,7 +114,7 @@ function loadCatalog(sql: SqlFile, meta: SnapshotMeta): State {
   const state = new State();
   for (const table of tablesOf(meta)) {
     for (const { row } of rowsOf(sql, table)) {
-      state.catalog.put({ table, row: JSON.parse(row) as unknown } as CatalogPut);
+      state.catalog.put(loadedRow(table, row));
     }
   }
   state.catalog.nextId = meta.nextId;

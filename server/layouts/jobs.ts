@@ -16,6 +16,7 @@ import type { MetadataOptions } from "../routing/services.ts";
 import { checksOf } from "../routing/validate.ts";
 import { geometryOf } from "./geometry.ts";
 import { metadataView } from "./metadata.ts";
+import { sharingTexts } from "./shared-texts.ts";
 import { freePages, LONG_BYTES, pagesFor } from "../wire/bounds/body-budget.ts";
 import { parseLongJson } from "../wire/json.ts";
 import { errorsAsSent } from "../wire/number-literals.ts";
@@ -26,7 +27,8 @@ export interface Packing {
   readonly pack: (json: Uint8Array) => Uint8Array;
   /** @param use - Reads the JSON of a packed layout, which is gone afterwards. */
   readonly unpack: <Value>(packed: Uint8Array, use: (json: Buffer) => Value) => Value;
-  readonly read: (packed: Uint8Array) => LayoutDocument;
+  /** @param itemOf - As in `parseInPieces`. */
+  readonly read: (packed: Uint8Array, itemOf?: (item: unknown) => unknown) => LayoutDocument;
 }
 
 interface Next {
@@ -176,7 +178,7 @@ function mergeBody(
   const layout = body as LayoutBody;
   const tooLong = checkDrawing(layout);
   if (tooLong.length > 0) return { kind: "invalid", errors: tooLong };
-  const before = stored === null ? EMPTY_DOCUMENT : packing.read(stored);
+  const before = stored === null ? EMPTY_DOCUMENT : packing.read(stored, sharingTexts(layout));
   const { errors, ...prepared } = prepareLayout(before, layout, next);
   if (errors.length > 0) return { kind: "invalid", errors: errorsAsSent(errors, short) };
   return { ...prepared, isChanged: prepared.isChanged || stored === null, sent };

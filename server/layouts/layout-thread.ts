@@ -12,8 +12,8 @@ const LONG_JOB_BYTES = 8 * 1_024 * 1_024;
  * thread keeps several times as much before it collects any garbage.
  */
 const HEAP_MIB_MAX = 512;
-/** Of these, for new objects: three times as much by default. */
-const YOUNG_MIB_MAX = 16;
+/** Of these, for new objects: six times as much by default, and no faster. */
+const YOUNG_MIB_MAX = 8;
 
 export interface ThreadEvents {
   readonly message: (message: FromLayouts) => void;

@@ -7,10 +7,11 @@ import { PackedLayout } from "../../../engine/layout/packed-layout.ts";
 import { RecordType } from "../../../engine/records.ts";
 import { packCatalog, unpackCatalog } from "../../../persistence/log/catalog-codec.ts";
 import {
+  loadedRow,
   packLayout,
   storedPut,
+  storedRow,
   withLayoutJson,
-  withRowJson,
 } from "../../../persistence/log/layout-packing.ts";
 
 const DOCUMENT: LayoutDocument = {
@@ -72,11 +73,28 @@ test("a packed layout of several pieces is read back, whatever its texts look li
     const json = JSON.stringify(document);
     const packed = packLayout(json);
     expect(JSON.stringify(packed)).toBe(json);
-    const row = { id: 9, document: document as LayoutDocument, marksRelabelled: true } as const;
-    const put = { table: "layouts", row: { ...row, document: packed } } as const;
-    let text = "";
-    withRowJson(put, (given) => (text = String(given)));
-    expect(text).toBe(JSON.stringify(row));
+  }
+});
+
+test("a packed layout in a snapshot is a short text, and is read back packed", () => {
+  const put = recordOf(packLayout(JSON.stringify(DOCUMENT))).puts[1]!;
+  const text = storedRow(put);
+  expect(text.length).toBeLessThan(JSON.stringify(DOCUMENT).length / 2);
+  const loaded = loadedRow("layouts", text);
+  const row = loaded.table === "layouts" ? loaded.row : undefined;
+  expect(row!.document).toBeInstanceOf(PackedLayout);
+  expect(JSON.parse(JSON.stringify(row))).toEqual({
+    id: 9,
+    document: DOCUMENT,
+    marksRelabelled: true,
+  });
+});
+
+test("any other row in a snapshot is its JSON", () => {
+  const { puts } = recordOf(DOCUMENT);
+  for (const put of [schema, { table: puts[1]!.table, row: puts[1]!.row }] as CatalogPut[]) {
+    expect(storedRow(put)).toBe(JSON.stringify(put.row));
+    expect(loadedRow(put.table, storedRow(put))).toEqual(put);
   }
 });
 

@@ -65,13 +65,13 @@ const SEALED: readonly (readonly [string, string, string])[] = [
 test("a snapshot of another format is not skipped as if it were damaged", async () => {
   const folder = await storeOf({ snapshots: 2, batches: 1 });
   const [, newest] = snapshotsIn(folder);
-  change(newest!, "UPDATE snapshot SET format = 3");
+  change(newest!, "UPDATE snapshot SET format = 4");
   expect(() => loadSnapshot(newest!, STORE_ID)).toThrow("expected digest");
   seal(newest!);
   const load = () => loadNewest({ disk: realDisk, folder, storeId: STORE_ID });
   expect(load).toThrow(OtherFormat);
   expect(load).toThrow(
-    /the snapshot format .* is version 3, and this Frontrow reads versions 1 to 2/,
+    /the snapshot format .* is version 4, and this Frontrow reads versions 1 to 3/,
   );
 });
 
@@ -159,8 +159,45 @@ test("a snapshot of an incomplete log, or without its partitions, is refused", a
     const end = { sequence, catalogSequence: sequence, ...rest };
     buildSnapshot(place, { base: null, catalog: null, images: [], end });
   };
-  expect(build(101)).toThrow(new Malformed("the log up to record 101", "100"));
+  expect(build(101)).toThrow("none after record 100");
   // Its events have partitions, and none was given.
   expect(build(100)).toThrow(new Malformed("6 partitions", "0"));
   expect(snapshotsIn(folder)).toEqual([]);
+});
+
+test("a snapshot reads the log in short pieces, whatever its segments have", async () => {
+  const folder = folderOf();
+  const process = await start(folder);
+  await process.commit(20);
+  const mark = process.journal.mark!;
+  let bytesMax = 0;
+  const disk: typeof realDisk = {
+    ...realDisk,
+    openNow: (name) => {
+      const file = realDisk.openNow(name);
+      const readNow = file.readNow.bind(file);
+      file.readNow = (target, position) => {
+        bytesMax = Math.max(bytesMax, target.length);
+        return readNow(target, position);
+      };
+      return file;
+    },
+  };
+  const { sequence } = mark;
+  const end = {
+    sequence,
+    catalogSequence: sequence,
+    mark,
+    sequences: NO_SEQUENCES,
+    createdAtMs: 0,
+  };
+  const build = () =>
+    buildSnapshot(
+      { disk, folder, storeId: STORE_ID },
+      { base: null, catalog: null, images: [], end },
+    );
+  // Its events have partitions, and none was given: but the log was read.
+  expect(build).toThrow("expected 6 partitions, found 0");
+  expect(bytesMax).toBeGreaterThan(0);
+  expect(bytesMax).toBeLessThanOrEqual(1_024 * 1_024);
 });

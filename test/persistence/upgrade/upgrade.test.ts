@@ -147,7 +147,7 @@ test("a store of a later version is refused in one sentence by every command", S
     expect([args[0], refused.code, refused.stdout]).toEqual([args[0], 78, ""]);
     expect(refused.stderr.trimEnd().split("\n")).toHaveLength(1);
     expect(refused.stderr).toContain(
-      `is version ${later}, and this Frontrow reads versions 1 to 3`,
+      `is version ${later}, and this Frontrow reads versions 1 to 4`,
     );
     expect(refused.stderr).toContain("it is not damaged, and nothing was changed");
   }
