@@ -7,6 +7,8 @@ import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { FRAME_HEADER_BYTES, padToSector, SECTOR_BYTES } from "../../../persistence/log/frame.ts";
+import { SEGMENT_SUFFIX } from "../../../persistence/log/read-log.ts";
+import { LOG_FOLDER } from "../../../persistence/log/segment-header.ts";
 import { ledgerDeviations, LedgerFold } from "../../support/ledger-check.ts";
 import { missingPrograms, missingRoot } from "../../support/programs.ts";
 import { type ServerProcess, sleep } from "../../support/server-process.ts";
@@ -69,7 +71,7 @@ async function fillSmall(scope: Scope, history: FiledHistory): Promise<Outcome> 
   const folder = path.join(disk.path, "data");
   const plan = { folder, until: history.length, snapshotBytes: 64 * MEBIBYTE, stays: true };
   const life = new Life(scope, history, plan);
-  await said(life, "refused");
+  await fullAndRefused(life, disk, folder);
   const { acknowledged } = life;
   await sleep(WATCH_MS);
   const violations: string[] = [];
@@ -83,6 +85,21 @@ async function fillSmall(scope: Scope, history: FiledHistory): Promise<Outcome> 
     figures: { "durable when refused": acknowledged, "durable in the end": life.acknowledged },
     violations,
   };
+}
+
+/** The first refusal may be for a moment, while there is still room for the log's next file. */
+async function fullAndRefused(life: Life, disk: SmallDisk, folder: string): Promise<void> {
+  await said(life, "refused");
+  let isFull = false;
+  while (!isFull || life.lines.at(-1) !== "refused") {
+    const hasRoom = disk.freeBytes >= SMALL_SEGMENT_BYTES;
+    const hasSpare = fs
+      .readdirSync(path.join(folder, LOG_FOLDER))
+      .some((name) => !name.endsWith(SEGMENT_SUFFIX));
+    isFull = !hasRoom && !hasSpare;
+    // What it says in between is heard.
+    await going(life);
+  }
 }
 
 /** A snapshot that has no room loses nothing, and comes by itself when there is some. */
@@ -267,6 +284,11 @@ class SmallDisk {
   get usedBytes(): number {
     const { blocks, bfree, bsize } = fs.statfsSync(this.path);
     return (blocks - bfree) * bsize;
+  }
+
+  get freeBytes(): number {
+    const { bfree, bsize } = fs.statfsSync(this.path);
+    return bfree * bsize;
   }
 
   resize(size: string): void {
