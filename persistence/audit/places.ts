@@ -12,7 +12,7 @@ import { type At, type CallFacts, keyOf, type Move, NO_FACTS } from "./blocks/ro
 import type { PlaceIds } from "./catalog.ts";
 import { finish } from "./reading/slices.ts";
 
-/** Places that stay in memory between two transactions, about a hundred bytes each. */
+/** Places that stay in memory between two transactions or events, about a hundred bytes each. */
 export const PLACES_MAX = 2_000_000;
 /** A map is stored after so many rows, at least ... */
 const MAP_ROWS_MIN = 16_384;
@@ -123,6 +123,19 @@ export class AuditPlaces {
   /** To be called after the last row of a record. @param call - A `Move` or a `Call`. */
   end(call: number, facts: CallFacts = NO_FACTS): void {
     for (const { rows } of this.#touched) rows.setCall(call, facts);
+  }
+
+  /**
+   * Writes the rows of the present record so far, when there are too many places in memory: a
+   * layout may have hundreds of events. Those that have some get no more of them.
+   *
+   * @param call - As in `end`.
+   */
+  makeRoom(call: number): void {
+    if (this.count <= this.#placesMax) return;
+    this.end(call);
+    this.#touched = [];
+    this.flush(this.#at.sequence);
   }
 
   /** Writes all rows to the file. @param sequence - The last record that was added. */

@@ -173,6 +173,7 @@ export class AuditProjector {
     for (const event of events) {
       this.#migrate(event, schemaId);
       this.#catalog.updateLayout(at, event);
+      this.#places.makeRoom(Call.LAYOUT);
     }
     for (const { layoutId } of events) this.#catalog.forgetPlaces(layoutId);
   }

@@ -79,8 +79,8 @@ export interface BuildParts {
   readonly end: BuildEnd;
 }
 
-/** Records of the log between two rests: tens of milliseconds. */
-const RECORDS_PER_STEP = 10_000;
+/** Records of the log between two rests: about as many as a segment has. */
+const RECORDS_PER_STEP = 300_000;
 const TEMPORARY_NAME = `next${TEMPORARY_SUFFIX}`;
 
 /** The new snapshot; `bytes` is the size of its file. */

@@ -5,7 +5,7 @@ import { Move, SeatState } from "../../../engine/inventory/states.ts";
 import { ActorKind } from "../../../engine/records.ts";
 import { AuditCatalog } from "../../../persistence/audit/catalog.ts";
 import { AUDIT_FILE, openAuditFile } from "../../../persistence/audit/file.ts";
-import { keyOf, NO_HOLD, seatMove } from "../../../persistence/audit/blocks/rows.ts";
+import { Call, keyOf, NO_HOLD, seatMove } from "../../../persistence/audit/blocks/rows.ts";
 import { AuditPlaces } from "../../../persistence/audit/places.ts";
 import { AuditAnswering, KEPT_MAX } from "../../../persistence/audit/reading/answers.ts";
 import { finish } from "../../../persistence/audit/reading/slices.ts";
@@ -62,6 +62,29 @@ test("places beyond the bound are forgotten after a transaction, and read again"
   expect(counts).toContain(0);
   const { table } = places.event(2);
   expect(table.state(table.slotOf(keyOf(1, false)))).toBe(SeatState.SOLD);
+});
+
+test("places beyond the bound are forgotten during a record that changes many events", () => {
+  const sql = emptyTrail();
+  const places = new AuditPlaces(sql, 100);
+  const [events, seats] = [20, 60];
+  const added = seatMove(null, SeatState.UNPRICED, 0, NO_HOLD);
+  places.begin({ sequence: 1, timeMs: 1 }, { kind: ActorKind.SYSTEM, id: 0 });
+  let countMax = 0;
+  for (let partition = 1; partition <= events; partition++) {
+    const event = places.event(partition);
+    for (let id = 1; id <= seats; id++) places.write(event, event.seat(id), added);
+    countMax = Math.max(countMax, places.count);
+    places.makeRoom(Call.LAYOUT);
+  }
+  places.end(Call.LAYOUT);
+  places.flush(1);
+  expect(countMax).toBeLessThanOrEqual(100 + seats);
+  for (let partition = 1; partition <= events; partition++) {
+    const { table } = places.event(partition);
+    expect(table.size).toBe(seats);
+    expect(table.state(table.slotOf(keyOf(seats, false)))).toBe(SeatState.UNPRICED);
+  }
 });
 
 test("the ids of layouts are forgotten when there are too many, and read again", () => {
