@@ -35,7 +35,8 @@ export interface SaleForm {
 }
 
 export interface Disturber {
-  start(): void;
+  /** Settles when it has begun. */
+  start(): void | Promise<void>;
   stop(): Promise<void>;
   readonly figures: Outcome["figures"];
   readonly violations: readonly string[];
@@ -68,7 +69,7 @@ async function playBeside(
   const usual = await neighbour.play(seed, form.usualMs);
   resetPeak(server.pid);
   const beforeMiB = memoryOf(server.pid, "VmRSS");
-  disturber.start();
+  await disturber.start();
   await sleep(WARM_UP_MS);
   tell("the disturbed on-sale");
   const disturbed = await neighbour.play(seed, form.disturbedMs);

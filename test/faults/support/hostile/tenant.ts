@@ -1,21 +1,16 @@
 /** A tenant that sends whatever is expensive or harmful, each kind in a loop of its own. */
 import net from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { Agent } from "undici";
-import { largeLayout } from "../../../bench/stalls/large-layout.ts";
-import { type ServerProcess, sleep } from "../../support/server-process.ts";
-import type { Outcome } from "../campaign.ts";
-import type { Disturber } from "./neighbour.ts";
-import { createOrganization } from "./serving.ts";
+import type { Outcome } from "../../campaign.ts";
 
-const V2 = "/api/private/v2.0";
-const TIMES = { start: "2030-01-01T20:00:00", endDate: "2030-01-01T22:00:00" };
+/** What its program says first. */
+export const STARTED = "started\n";
+export const MEBIBYTE = 1_024 * 1_024;
 const TIMEOUT_MS = 300_000;
 /** How long sockets of one turn stay open. */
 const OPEN_MS = 1_000;
 const SERVER_ERROR = 500;
-/** Drawing members of a seat, which the service keeps up to 2 KiB. */
-const PADDING = "x".repeat(1_700);
-const PADDED_SEAT_BYTES = 1_950;
 
 export interface Asked {
   readonly method: "GET" | "POST" | "PUT";
@@ -53,7 +48,15 @@ export interface Property {
   readonly layouts: readonly [string, string];
 }
 
-export class HostileTenant implements Disturber {
+/** What the program of the tenant is told. */
+export interface HostilePlan {
+  readonly url: string;
+  readonly key: string;
+  readonly form: HostileForm;
+  readonly property: Property;
+}
+
+export class HostileTenant {
   readonly violations: string[] = [];
   readonly form: HostileForm;
   readonly property: Property;
@@ -69,22 +72,12 @@ export class HostileTenant implements Disturber {
   #lanes: Promise<void>[] = [];
   #isOver = false;
 
-  private constructor(parts: Parts) {
-    this.#url = new URL(parts.server.url);
-    this.#key = parts.key;
-    this.form = parts.form;
-    this.property = parts.property;
-    this.#acts = parts.acts;
-  }
-
-  static async create(
-    server: ServerProcess,
-    form: HostileForm,
-    acts: Readonly<Record<string, Act>>,
-  ): Promise<HostileTenant> {
-    const { secretKey: key } = await createOrganization(server, {}, "Hostile");
-    const property = await build(server, key, form);
-    return new HostileTenant({ server, key, form, acts, property });
+  constructor({ url, key, form, property }: HostilePlan, acts: Readonly<Record<string, Act>>) {
+    this.#url = new URL(url);
+    this.#key = key;
+    this.form = form;
+    this.property = property;
+    this.#acts = acts;
   }
 
   get figures(): Outcome["figures"] {
@@ -147,61 +140,4 @@ export class HostileTenant implements Disturber {
       await sleep(this.form.pauseMs);
     }
   }
-}
-
-interface Parts {
-  readonly server: ServerProcess;
-  readonly key: string;
-  readonly form: HostileForm;
-  readonly acts: Readonly<Record<string, Act>>;
-  readonly property: Property;
-}
-
-interface Created {
-  readonly id: number;
-}
-
-/** A large layout, and an event with prices on it. */
-async function build(
-  server: ServerProcess,
-  key: string,
-  { seats, bodyBytes }: HostileForm,
-): Promise<Property> {
-  const call = async <T>(method: string, target: string, body: unknown) => {
-    const response = await server.request(method, V2 + target, body, key);
-    if (!response.ok) throw new Error(`${method} ${target}: ${await response.text()}`);
-    return (await response.json()) as T;
-  };
-  const venue = await call<Created>("POST", "/venues/", { name: "Hostile" });
-  const plan = { name: "Hostile", venueId: venue.id };
-  const { id: schemaId } = await call<Created>("POST", "/schemas/", plan);
-  const { sectors, rows, seats: drawn } = largeLayout(seats);
-  const layout = { sectors, rows, seats: drawn };
-  const put = `/schemas/${schemaId}/layout`;
-  const stored = await call<{ sectors: Created[] }>("PUT", put, layout);
-  const event = { name: "Hostile", schemaId, ...TIMES };
-  const { id: eventId } = await call<{ id: string }>("POST", "/events/", event);
-  const price = { name: "Full", eventId };
-  const [{ id: priceId }] = await call<[Created]>("POST", `/event/${eventId}/prices/`, [price]);
-  const groupOfSeats = stored.sectors.map(({ id }) => ({ objectId: id, assignmentId: priceId }));
-  await call("POST", `/event/${eventId}/prices/assignments/`, { groupOfSeats });
-  const renamed = { ...layout, seats: [{ ...drawn[0]!, name: "Renamed" }, ...drawn.slice(1)] };
-  const layouts = [JSON.stringify(layout), JSON.stringify(renamed)] as const;
-  const padded = await call<Created>("POST", "/schemas/", { ...plan, name: "Padded" });
-  return {
-    schemaId,
-    eventId,
-    priceId,
-    sectorId: stored.sectors[0]!.id,
-    layouts,
-    paddedSchemaId: padded.id,
-    paddedLayout: paddedLayout(bodyBytes),
-  };
-}
-
-/** A layout whose JSON has about so many bytes. */
-function paddedLayout(bytes: number): string {
-  const { sectors, rows, seats } = largeLayout(Math.floor(bytes / PADDED_SEAT_BYTES));
-  const padded = seats.map((seat) => ({ ...seat, padding: PADDING }));
-  return JSON.stringify({ sectors, rows, seats: padded });
 }
