@@ -10,7 +10,7 @@ import { writeTimes, type WriteTimes } from "./floors/disk.ts";
 import { emptyCommands } from "./floors/empty-commands.ts";
 import { describeProcessors, measureProcessors } from "./floors/processors.ts";
 import { folder, inTemporaryFolder, isTrial, number, parseOptions } from "./harness/command.ts";
-import { interleave, medianOf, type Spread, spreadOf } from "./harness/measure.ts";
+import { interleave, type Spread, spreadOf } from "./harness/measure.ts";
 import { measureIn } from "./harness/processes.ts";
 import { report, verdict } from "./harness/results.ts";
 import { print, progress, table } from "./harness/table.ts";
@@ -75,7 +75,7 @@ const verdicts = [
   quotient("÷ Redis always", ["socket binary", "Redis always"], second, 2.5),
   quotient("÷ Redis always", ["socket binary", "Redis always"], third, 1),
   quotient("JSON ÷ binary", ["socket JSON", "socket binary"], first, 0.65),
-  verdict("÷ HTTP, 256 connections", { atLeast: 7 }, rateOf("socket binary", first)! / http),
+  verdict("÷ HTTP, 256 connections", { atLeast: 7 }, http.quotient),
   verdict("p99 ÷ p50, 8 × 64", { atMost: 4 }, tailOf("socket binary", second)),
   verdict("p99 of HTTP buyers beside a socket ÷ alone", { atMost: 2 }, beside.quotient),
 ];
@@ -147,7 +147,7 @@ async function rowsOf(subjects: readonly Subject[]): Promise<Row[]> {
 }
 
 /**
- * Frontrow over HTTP, and its p99 with a socket at full speed beside it. Each measurement lasts so
+ * Frontrow over HTTP beside the socket, and its p99 while a socket is at full speed. Each lasts so
  * long that the audit trail, which follows the log every few seconds, does so in all of them.
  */
 async function overHttp(server: RunningContender, event: EventOnSale) {
@@ -170,20 +170,28 @@ async function overHttp(server: RunningContender, event: EventOnSale) {
     await busy;
     return bought;
   };
-  const cases = [() => buy(HTTP_CONNECTIONS), () => buy(BUYERS), buyBesideSocket];
-  const [many, alone, together] = await interleave(
-    cases.map((act) => async () => {
+  const [connections, inFlight] = SHAPES[0];
+  const plan: PipelinedPlan = { target, protocol: "binary", event, connections, inFlight, ...time };
+  const cases = [
+    async () => (await drive(plan)).commandsPerSecond,
+    async () => (await buy(HTTP_CONNECTIONS)).requestsPerSecond,
+    async () => (await buyBesideSocket()).latencyMs.p99,
+    async () => (await buy(BUYERS)).latencyMs.p99,
+  ];
+  const [commands, requests, p99Beside, p99Alone] = await interleave(
+    cases.map((measureCase) => async () => {
       progress("HTTP");
-      const { requestsPerSecond, latencyMs } = await act();
+      const value = await measureCase();
       await server.settle?.();
-      return { requestsPerSecond, p99Ms: latencyMs.p99 };
+      return value;
     }),
     options.rounds,
   );
   await generator.stop();
-  const perSecond = medianOf(many!.map(({ requestsPerSecond }) => requestsPerSecond));
-  const quotients = together!.map(({ p99Ms }, round) => p99Ms / alone![round]!.p99Ms);
-  return { http: perSecond, beside: { alone, together, quotient: spreadOf(quotients) } };
+  return {
+    http: { commands, requests, quotient: quotientsOf(commands!, requests!) },
+    beside: { p99Beside, p99Alone, quotient: quotientsOf(p99Beside!, p99Alone!) },
+  };
 }
 
 /** Waits at the end until the server has settled, so that the next one has the whole machine. */
@@ -212,18 +220,16 @@ function find(name: string, shape: readonly [number, number] | undefined): Row |
   );
 }
 
-function rateOf(name: string, shape: readonly [number, number] | undefined): number | null {
-  const row = find(name, shape);
-  if (row === undefined) return null;
-  return spreadOf(row.measured.map(({ commandsPerSecond }) => commandsPerSecond)).median;
-}
-
 function tailOf(name: string, shape: readonly [number, number] | undefined): Spread | null {
   const row = find(name, shape);
   return row === undefined ? null : spreadOf(row.measured.map(({ p99Ms, p50Ms }) => p99Ms / p50Ms));
 }
 
-/** Of the two in the same round. */
+/** Of two in the same round. */
+function quotientsOf(values: readonly number[], bases: readonly number[]): Spread {
+  return spreadOf(values.map((value, round) => value / bases[round]!));
+}
+
 function quotient(
   figure: string,
   [name, other]: readonly [string, string],
@@ -233,10 +239,8 @@ function quotient(
   const [one, base] = [find(name, shape), find(other, shape)];
   const label = shape === undefined ? "" : `, ${shape.join(" × ")}`;
   if (one === undefined || base === undefined) return verdict(figure + label, { atLeast }, null);
-  const quotients = one.measured.map(({ commandsPerSecond }, round) => {
-    return commandsPerSecond / base.measured[round]!.commandsPerSecond;
-  });
-  return verdict(figure + label, { atLeast }, spreadOf(quotients));
+  const rates = (row: Row) => row.measured.map(({ commandsPerSecond }) => commandsPerSecond);
+  return verdict(figure + label, { atLeast }, quotientsOf(rates(one), rates(base)));
 }
 
 function cellsOf({ name, connections, inFlight, measured }: Row): string[] {

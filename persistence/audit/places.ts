@@ -135,13 +135,14 @@ export class AuditPlaces {
     if (this.count <= this.#placesMax) return;
     this.end(call);
     this.#touched = [];
-    this.flush(this.#at.sequence);
+    this.flush();
   }
 
-  /** Writes all rows to the file. @param sequence - The last record that was added. */
-  flush(sequence: number): void {
+  /** Writes all rows to the file. */
+  flush(): void {
     for (const event of this.#changed) {
       const { partition, rows, table } = event;
+      const { lastSequence } = rows;
       event.rows = new RowBuffer();
       event.rowsSinceMap += rows.rowCount;
       appendBlocks(this.#sql, partition, rows);
@@ -150,7 +151,8 @@ export class AuditPlaces {
       extendRuns(this.#sql, partition);
       const isLive = this.#live.get(partition) === event;
       const isDue = Math.max(MAP_ROWS_MIN, MAP_ROWS_PER_PLACE * table.size) <= event.rowsSinceMap;
-      if (isLive && isDue) this.storeMap(event, sequence);
+      // Not of the last record of all: in the middle of it, the event may yet get rows of it.
+      if (isLive && isDue) this.storeMap(event, lastSequence);
     }
     this.#changed.clear();
     if (this.count > this.#placesMax) this.#live = new Map();

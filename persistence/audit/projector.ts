@@ -75,9 +75,9 @@ export class AuditProjector {
     return unreachable(record);
   }
 
-  /** Writes what was added to the file. @param sequence - The last record that was added. */
-  flush(sequence: number): void {
-    this.#places.flush(sequence);
+  /** Writes what was added to the file. */
+  flush(): void {
+    this.#places.flush();
     this.#areas.flush();
     this.#times.flush();
   }

@@ -54,7 +54,7 @@ function convertEvent(
         if (sequence !== last.sequence) {
           places.end(call);
           if (last.sequence < first) places.storeMap(event, first - 1);
-          if (event.rows.rowCount >= PAGE_ROWS) places.flush(last.sequence);
+          if (event.rows.rowCount >= PAGE_ROWS) places.flush();
           places.begin({ sequence, timeMs }, actorOf(row));
           call = codeOfCall(String(row["call"]));
         }
@@ -66,7 +66,7 @@ function convertEvent(
   }
   places.end(call);
   if (last.sequence < first) places.storeMap(event, first - 1);
-  places.flush(last.sequence);
+  places.flush();
   places.drop(partition);
 }
 

@@ -86,7 +86,7 @@ export class OpenTrail {
     assert(durable.sequence >= this.#sequence, "a trail is never ahead of the log");
     if (this.#sequence === this.row.sequence) return;
     this.#begin();
-    this.#projector.flush(this.#sequence);
+    this.#projector.flush();
     this.#commit({ ...this.row, sequence: this.#sequence, mark: durable });
   }
 

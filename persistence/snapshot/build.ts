@@ -79,8 +79,10 @@ export interface BuildParts {
   readonly end: BuildEnd;
 }
 
-/** Records of the log between two rests: about as many as a segment has. */
-const RECORDS_PER_STEP = 300_000;
+/** Moves of the log between two rests: about as many as a segment has. */
+const MOVES_PER_STEP = 300_000;
+/** A record of the catalog counts as so many moves, because it may be a layout of megabytes. */
+const MOVES_PER_CATALOG_RECORD = 4_000;
 const TEMPORARY_NAME = `next${TEMPORARY_SUFFIX}`;
 
 /** The new snapshot; `bytes` is the size of its file. */
@@ -201,9 +203,13 @@ export class SnapshotBuild {
   #readCatalog({ catalogSequence }: BuildEnd): void {
     const start = this.#attachBase();
     if (catalogSequence <= (start?.sequence ?? 0)) return;
-    let records = 0;
+    let moves = 0;
     const replay: Replay = (sequence, _, record) => {
-      if ((records += 1) % RECORDS_PER_STEP === 0) this.#rest();
+      moves += record.type === RecordType.CATALOG ? MOVES_PER_CATALOG_RECORD : 1;
+      if (moves >= MOVES_PER_STEP) {
+        moves = 0;
+        this.#rest();
+      }
       if (record.type !== RecordType.CATALOG || sequence > catalogSequence) return;
       this.#applyCatalog(record);
     };

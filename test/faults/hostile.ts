@@ -1,7 +1,7 @@
 /**
  * The clients of a hostile tenant, as a program: they do every harmful act until SIGTERM, and then
  * say as one line of JSON what they did. In a service they are on other hosts; here they must not
- * have the processors before the server, so their priority is low.
+ * have a processor before the engine has it, so their priority is lower.
  */
 import { once } from "node:events";
 import { readFileSync } from "node:fs";

@@ -5,6 +5,7 @@ import { Move, SeatState } from "../../../engine/inventory/states.ts";
 import { ActorKind } from "../../../engine/records.ts";
 import { AuditCatalog } from "../../../persistence/audit/catalog.ts";
 import { AUDIT_FILE, openAuditFile } from "../../../persistence/audit/file.ts";
+import { tableAt } from "../../../persistence/audit/blocks/block-file.ts";
 import { Call, keyOf, NO_HOLD, seatMove } from "../../../persistence/audit/blocks/rows.ts";
 import { AuditPlaces } from "../../../persistence/audit/places.ts";
 import { AuditAnswering, KEPT_MAX } from "../../../persistence/audit/reading/answers.ts";
@@ -55,7 +56,7 @@ test("places beyond the bound are forgotten after a transaction, and read again"
     places.write(event, event.seat(id), sold);
     places.end(Move.SALE);
     if (id % 25 > 0) continue;
-    places.flush(id);
+    places.flush();
     counts.push(places.count);
   }
   expect(Math.max(...counts)).toBeLessThanOrEqual(100);
@@ -78,13 +79,35 @@ test("places beyond the bound are forgotten during a record that changes many ev
     places.makeRoom(Call.LAYOUT);
   }
   places.end(Call.LAYOUT);
-  places.flush(1);
+  places.flush();
   expect(countMax).toBeLessThanOrEqual(100 + seats);
   for (let partition = 1; partition <= events; partition++) {
     const { table } = places.event(partition);
     expect(table.size).toBe(seats);
     expect(table.state(table.slotOf(keyOf(seats, false)))).toBe(SeatState.UNPRICED);
   }
+});
+
+test("a map that is stored in the middle of a record has no row of that record", () => {
+  const sql = emptyTrail();
+  const places = new AuditPlaces(sql, 100);
+  const actor = { kind: ActorKind.SYSTEM, id: 0 } as const;
+  const added = seatMove(null, SeatState.UNPRICED, 0, NO_HOLD);
+  const [large, small] = [places.event(1), places.event(2)];
+  places.begin({ sequence: 1, timeMs: 1 }, actor);
+  // So many rows of a few seats that a map of the event is due.
+  for (let row = 0; row < 20_000; row++) places.write(small, small.seat(1 + (row % 10)), added);
+  places.end(Call.LAYOUT);
+  places.begin({ sequence: 2, timeMs: 2 }, actor);
+  for (let id = 1; id <= 100; id++) places.write(large, large.seat(id), added);
+  places.makeRoom(Call.LAYOUT);
+  const again = places.event(2);
+  const priced = seatMove(SeatState.UNPRICED, SeatState.ACTIVE, 7, NO_HOLD);
+  places.write(again, again.seat(1), priced);
+  places.end(Call.LAYOUT);
+  places.flush();
+  const table = finish(tableAt(sql, 2, 2, Infinity));
+  expect(table.state(table.slotOf(keyOf(1, false)))).toBe(SeatState.ACTIVE);
 });
 
 test("the ids of layouts are forgotten when there are too many, and read again", () => {
