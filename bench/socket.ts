@@ -172,15 +172,15 @@ async function overHttp(server: RunningContender, event: EventOnSale) {
   };
   const [connections, inFlight] = SHAPES[0];
   const plan: PipelinedPlan = { target, protocol: "binary", event, connections, inFlight, ...time };
-  const cases = [
-    async () => (await drive(plan)).commandsPerSecond,
-    async () => (await buy(HTTP_CONNECTIONS)).requestsPerSecond,
-    async () => (await buyBesideSocket()).latencyMs.p99,
-    async () => (await buy(BUYERS)).latencyMs.p99,
-  ];
+  const cases = {
+    "socket binary, longer": async () => (await drive(plan)).commandsPerSecond,
+    HTTP: async () => (await buy(HTTP_CONNECTIONS)).requestsPerSecond,
+    "HTTP buyers beside a socket": async () => (await buyBesideSocket()).latencyMs.p99,
+    "HTTP buyers alone": async () => (await buy(BUYERS)).latencyMs.p99,
+  };
   const [commands, requests, p99Beside, p99Alone] = await interleave(
-    cases.map((measureCase) => async () => {
-      progress("HTTP");
+    Object.entries(cases).map(([name, measureCase]) => async () => {
+      progress(name);
       const value = await measureCase();
       await server.settle?.();
       return value;

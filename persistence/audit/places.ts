@@ -151,7 +151,7 @@ export class AuditPlaces {
       extendRuns(this.#sql, partition);
       const isLive = this.#live.get(partition) === event;
       const isDue = Math.max(MAP_ROWS_MIN, MAP_ROWS_PER_PLACE * table.size) <= event.rowsSinceMap;
-      // Not of the last record of all: in the middle of it, the event may yet get rows of it.
+      // `makeRoom` comes here in the middle of a record: the event may get rows of it afterwards.
       if (isLive && isDue) this.storeMap(event, lastSequence);
     }
     this.#changed.clear();

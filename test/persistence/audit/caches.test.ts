@@ -88,7 +88,7 @@ test("places beyond the bound are forgotten during a record that changes many ev
   }
 });
 
-test("a map that is stored in the middle of a record has no row of that record", () => {
+test("a map that is stored in the middle of a record hides no later row of it", () => {
   const sql = emptyTrail();
   const places = new AuditPlaces(sql, 100);
   const actor = { kind: ActorKind.SYSTEM, id: 0 } as const;

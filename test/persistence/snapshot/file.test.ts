@@ -201,3 +201,22 @@ test("a snapshot reads the log in short pieces, whatever its segments have", asy
   expect(bytesMax).toBeGreaterThan(0);
   expect(bytesMax).toBeLessThanOrEqual(1_024 * 1_024);
 });
+
+test("a snapshot of a log with many changes of the catalog rests while it reads them", async () => {
+  const restsAfter = async (batches: number) => {
+    const folder = folderOf();
+    const process = await start(folder);
+    await process.commit(batches);
+    const mark = process.journal.mark!;
+    const { sequence } = mark;
+    const rest = { mark, sequences: NO_SEQUENCES, createdAtMs: 0 };
+    const end = { sequence, catalogSequence: sequence, ...rest };
+    let rests = 0;
+    const place = { disk: realDisk, folder, storeId: STORE_ID, rest: () => void (rests += 1) };
+    const build = () => buildSnapshot(place, { base: null, catalog: null, images: [], end });
+    expect(build).toThrow(/partitions, found 0/);
+    return rests;
+  };
+  const few = await restsAfter(20);
+  expect(await restsAfter(200)).toBeGreaterThan(few);
+});

@@ -53,7 +53,7 @@ export class HostileClients implements Disturber {
   }
 
   get figures(): Outcome["figures"] {
-    return this.#outcome.figures;
+    return { "its clients": "in a process of lower priority", ...this.#outcome.figures };
   }
 
   get violations(): readonly string[] {
