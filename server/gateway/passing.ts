@@ -34,6 +34,7 @@ function headersOf(exchange: Exchange): Record<string, string | string[]> {
     "accept-encoding": exchange.acceptEncoding,
     "last-event-id": exchange.lastEventId,
     origin: exchange.origin,
+    "sec-websocket-protocol": exchange.protocols ?? "",
     "x-request-id": exchange.requestId,
     "x-forwarded-for": exchange.address(),
   };

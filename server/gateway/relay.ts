@@ -9,14 +9,7 @@ import type { Answer, Problem } from "../wire/answers.ts";
 import type { Exchange } from "../wire/front.ts";
 import type { Peer, SocketHandler } from "../wire/sockets.ts";
 import type { Engines } from "./engines.ts";
-import {
-  type AnswerRoom,
-  answerOf,
-  collect,
-  forwarded,
-  keepId,
-  UNFORWARDABLE,
-} from "./passing.ts";
+import { type AnswerRoom, answerOf, collect, forwarded, keepId, UNFORWARDABLE } from "./passing.ts";
 
 /** The engine closes idle connections after 8 seconds. */
 const IDLE_MS = 5_000;

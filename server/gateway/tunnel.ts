@@ -20,8 +20,6 @@ interface TunnelOptions {
 
 /** Opens a WebSocket to the engine for the one that a client asks for. */
 export function openTunnel(exchange: Exchange, options: TunnelOptions): void {
-  const { protocols } = exchange;
-  const offered = protocols === null || protocols === "" ? {} : protocolsHeader(protocols);
   const answer = (given: Answer) => {
     exchange.onGone = null;
     options.onAnswer(exchange, given.status);
@@ -35,9 +33,8 @@ export function openTunnel(exchange: Exchange, options: TunnelOptions): void {
   }
   const tunnel = new Tunnel();
   let isAnswered = false;
-  const { path, headers } = carried;
   const upstream = new UpstreamSocket(
-    { server: options.engine, path, headers: { ...headers, ...offered } },
+    { server: options.engine, ...carried },
     {
       opened: (protocol) => {
         isAnswered = true;
@@ -57,10 +54,6 @@ export function openTunnel(exchange: Exchange, options: TunnelOptions): void {
   );
   tunnel.upstream = upstream;
   exchange.onGone = () => upstream.destroy();
-}
-
-function protocolsHeader(protocols: string) {
-  return { "Sec-WebSocket-Protocol": protocols };
 }
 
 class Tunnel implements SocketHandler {

@@ -51,22 +51,25 @@ function receive(server: URL, token: string, copy: ArrivingCopy): Promise<void> 
   const { origin } = server;
   const headers = { Authorization: `Bearer ${token}`, "Sec-WebSocket-Protocol": COPY_PROTOCOL };
   return new Promise((resolve, reject) => {
-    const socket = new UpstreamSocket({ server, path: COPY_PATH, headers }, {
-      opened: () => socket.limitSilence(SILENT_MS_MAX),
-      message: (payload, isBinary) => {
-        try {
-          copy.take(isBinary ? payload : payload.toString());
-        } catch (error) {
-          reject(error instanceof Malformed ? lost(origin, error.message) : error);
-          socket.destroy();
-        }
+    const socket = new UpstreamSocket(
+      { server, path: COPY_PATH, headers },
+      {
+        opened: () => socket.limitSilence(SILENT_MS_MAX),
+        message: (payload, isBinary) => {
+          try {
+            copy.take(isBinary ? payload : payload.toString());
+          } catch (error) {
+            reject(error instanceof Malformed ? lost(origin, error.message) : error);
+            socket.destroy();
+          }
+        },
+        refused: (response) => void refusalOf(origin, response).then(reject),
+        closed: (_, reason) => {
+          if (copy.isWhole) resolve();
+          else reject(lost(origin, reason === "" ? "the connection broke off" : reason));
+        },
       },
-      refused: (response) => void refusalOf(origin, response).then(reject),
-      closed: (_, reason) => {
-        if (copy.isWhole) resolve();
-        else reject(lost(origin, reason === "" ? "the connection broke off" : reason));
-      },
-    });
+    );
   });
 }
 
