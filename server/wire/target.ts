@@ -3,8 +3,8 @@ import type { Problem } from "./answers.ts";
 import { FrontResult } from "./replies.ts";
 
 /**
- * `//` at the start, a backslash, or a dot segment. Browsers, proxies and URL parsers read these as
- * a host or as another path, so percent-encoded forms count too. A fragment ends a segment for them.
+ * `//` at the start, a backslash, or a dot segment, also percent-encoded: browsers, proxies and URL
+ * parsers read them as a host or as another path. For those a `#` ends a segment, too.
  */
 const AMBIGUOUS = /^\/(?:\/|%2f)|\\|%5c|(?:\/|%2f)(?:\.|%2e){1,2}(?:[/#]|%2f|$)/i;
 

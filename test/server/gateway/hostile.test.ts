@@ -98,6 +98,20 @@ test("a handshake on a path that is no WebSocket gets the engine's answer to a G
   expect(stage.broken).toEqual([]);
 });
 
+test("only the two routes that are WebSockets are asked for one", async () => {
+  const heads: string[] = [];
+  const { port } = await startDisturbed((socket, head) => {
+    heads.push(head);
+    socket.end("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+  });
+  for (const path of ["/nowhere", "/", `${V2}/events/`, `${STREAM}/`, `${STREAM}s`, SOCKET_PATH]) {
+    expect((await sendRaw(port, headOf(`GET ${path}`, HANDSHAKE))).status).toBe(404);
+  }
+  const asked = heads.filter((head) => /^upgrade: websocket\r$/im.test(head));
+  const paths = asked.map((head) => head.split(" ")[1]);
+  expect(paths).toEqual([`${STREAM}/`, SOCKET_PATH]);
+});
+
 const CHUNK = Buffer.from(`10000\r\n${"x".repeat(65_536)}\r\n`);
 const OK = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n";
 

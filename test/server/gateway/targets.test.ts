@@ -1,6 +1,6 @@
 /**
- * Request targets that a URL parser, a proxy or a browser reads as a host or as another path: engine
- * and gateway refuse each with the same answer, and connect to nobody.
+ * Request targets that a URL parser, a proxy or a browser reads as a host or as another path:
+ * engine and gateway refuse each with the same answer, and connect to nobody.
  */
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
@@ -119,7 +119,7 @@ async function otherHost() {
   return { address: `127.0.0.2:${(server.address() as AddressInfo).port}`, connections };
 }
 
-test("a target that could name a host or another path: engine and gateway refuse it alike", async () => {
+test("a target that may name a host or another path: the same refusal by engine and gateway", async () => {
   const stage = await GatewayStage.start();
   const { address, connections } = await otherHost();
   const shapes = Object.entries(REFUSED).flatMap(([refusal, targets]) =>
@@ -148,7 +148,7 @@ test("a target that could name a host or another path: engine and gateway refuse
   expect(stage.broken).toEqual([]);
 });
 
-test("a lookalike of such a target gets the answer of its path, also through a gateway", async () => {
+test("a lookalike of such a target: the answer of its path, also through a gateway", async () => {
   const stage = await GatewayStage.start();
   const { address, connections } = await otherHost();
   for (const target of LOOKALIKES) {
