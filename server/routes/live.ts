@@ -65,7 +65,6 @@ export const LIVE_ROUTES: readonly Route[] = [
   }),
 ];
 
-function liveOf({ caller, params, query, head }: Context<{ readonly id: string }>): LiveContext {
-  const { ticket } = query as { readonly ticket?: string | undefined };
-  return { caller, eventId: params.id, isTicket: ticket !== undefined, head };
+function liveOf({ caller, issuer, params, head }: Context<{ readonly id: string }>): LiveContext {
+  return { caller, issuer, eventId: params.id, head };
 }
