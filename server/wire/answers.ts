@@ -31,8 +31,8 @@ export interface Answer {
 const JSON_TYPE = "application/json; charset=utf-8";
 const PROBLEM_TYPE = "application/problem+json; charset=utf-8";
 const NO_HEADERS: Answer["headers"] = [];
-/** Nobody on the way may guess the type of an answer, or keep it. */
-const SAFE_HEADERS: Answer["headers"] = [
+/** Of every answer of the API: nobody on the way may guess its type, or keep it. */
+export const SAFE_HEADERS: Answer["headers"] = [
   ["X-Content-Type-Options", "nosniff"],
   ["Cache-Control", "no-store"],
 ];
@@ -88,12 +88,12 @@ export function jsonAnswer(status: number, body: string): Answer {
 }
 
 /** Most answers of a sale are one of these two. */
-export const TRUE: Answer = { ...answer(200, true), headers: NO_HEADERS };
-export const FALSE: Answer = { ...answer(200, false), headers: NO_HEADERS };
-export const NO_CONTENT: Answer = { status: 204, type: "", body: "", headers: NO_HEADERS };
+export const TRUE: Answer = answer(200, true);
+export const FALSE: Answer = answer(200, false);
+export const NO_CONTENT: Answer = { status: 204, type: "", body: "", headers: SAFE_HEADERS };
 
 export function page(type: string, body: string | Uint8Array): Answer {
-  return { status: 200, type, body, headers: NO_HEADERS };
+  return { status: 200, type, body, headers: SAFE_HEADERS };
 }
 
 export function redirect(location: string): Answer {
@@ -152,6 +152,8 @@ export function headersOf(
   status: number,
   headers: Answer["headers"] = NO_HEADERS,
 ): Answer["headers"] {
+  // The same list for most refusals, so that its bytes are made once.
+  if (headers.length === 0 && status !== 503) return SAFE_HEADERS;
   const retryAfter = ["Retry-After", String(RETRY_AFTER_SECONDS)] as const;
   return [...SAFE_HEADERS, ...headers, ...(status === 503 ? [retryAfter] : [])];
 }

@@ -1,6 +1,7 @@
 /** Headers that the socket answers to: lengths, encodings, repetitions, and kept connections. */
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "vitest";
+import { SAFE } from "../../support/answers/witness.ts";
 import { V2 } from "../../support/server.ts";
 import { type Connection, Listening, until } from "./connection.ts";
 
@@ -43,6 +44,30 @@ test("every answer on a connection that stays open says how long it may be idle"
     expect(answer).toMatch(KEEP_ALIVE);
   }
   expect(statuses).toEqual([200, 302, 200, 404, 403, 200, 200, 204, 200, 400]);
+});
+
+test.each(["keep-alive", "close"])("every answer with Connection: %s is safe", async (value) => {
+  const listening = await Listening.start();
+  const { a } = listening.server;
+  const headers = [`X-API-Key: ${a.key}`, `Connection: ${value}`];
+  const requests = [
+    listening.lockRequest("A1", `Connection: ${value}`),
+    listening.lockRequest("A1", `Connection: ${value}`),
+    requestOf(`${V2}/events/`, ...headers),
+    requestOf(`${V2}/events/`, ...headers).replace("GET", "HEAD"),
+    requestOf(`${V2}/events/${a.eventId}`, ...headers).replace("GET", "DELETE"),
+  ];
+  const statuses: number[] = [];
+  for (const request of requests) {
+    const connection = await listening.connection();
+    statuses.push(await connection.statusOf(request));
+    for (const [name, safe] of Object.entries(SAFE)) {
+      expect(connection.text.match(new RegExp(`^${name}: (.*)\r$`, "gim"))).toEqual([
+        `${name}: ${safe}\r`,
+      ]);
+    }
+  }
+  expect(statuses).toEqual([200, 400, 200, 200, 204]);
 });
 
 test("an answer after which the connection is closed does not say Keep-Alive", async () => {

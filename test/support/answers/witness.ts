@@ -18,6 +18,8 @@ interface Problem {
   readonly errors?: readonly { readonly code: string }[];
 }
 
+/** Of every answer of the API: nobody on the way may guess its type, or keep it. */
+export const SAFE = { "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store" };
 const described = new Map(DESCRIBED.map((route) => [rowOf(route), route]));
 const recorded = new Set<string>();
 recordListed();
@@ -36,6 +38,8 @@ export function witness(route: Route | undefined, request: { path: string }, ans
 /** @returns The error codes of the answer, as in the list of documented ones. */
 function checkAnswer(route: Route, row: string, answer: Answer): string[] {
   expect(undocumented(route, answer)).toBeNull();
+  const isSafe = !route.path.startsWith("/api/") || answer.status === 101;
+  if (!isSafe) expect(Object.fromEntries(answer.headers)).toMatchObject(SAFE);
   const isJson = answer.type.includes("json") && answer.body !== "";
   return isJson ? codesOf(row, JSON.parse(plainText(answer)) as Problem) : [];
 }
