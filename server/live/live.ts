@@ -33,6 +33,8 @@ import {
   jsonBytes,
   type Problem,
   upgrade,
+  varying,
+  zipped,
 } from "../wire/answers.ts";
 import type { RequestHead } from "../wire/front.ts";
 import { localDateTime } from "../wire/moments.ts";
@@ -174,17 +176,15 @@ export class Live implements LiveEvents {
     this.#engine.expire(event);
     const map = this.#maps.of(this.#engine.state, event);
     const shown = (made: Answer) => {
-      return this.#origins.show(asOfSequence(made, map.sequence), head);
+      const varied = varying(asOfSequence(made, map.sequence), "Accept, Accept-Encoding");
+      return this.#origins.show(varied, head);
     };
     const { accept = "", acceptEncoding = "" } = head;
     if (/msgpack/i.test(accept)) {
       return shown({ ...jsonBytes(200, map.packed), type: "application/vnd.msgpack" });
     }
     if (!/\bgzip\b/i.test(acceptEncoding)) return shown(jsonBytes(200, map.json));
-    return map.compressed().then((bytes) => {
-      const plain = jsonBytes(200, bytes);
-      return shown({ ...plain, headers: [...plain.headers, ["Content-Encoding", "gzip"]] });
-    });
+    return map.compressed().then((bytes) => shown(zipped(jsonBytes(200, bytes))));
   }
 
   changes(context: LiveContext, query: ChangesQuery): Answer | Problem | Promise<Answer | Problem> {
@@ -243,7 +243,8 @@ export class Live implements LiveEvents {
     const event = this.#ownEvent(caller, eventId);
     if (isRefused(event)) return event;
     const { lastEventId = "" } = head;
-    if (lastEventId !== "" && !/^\d{1,15}$/.test(lastEventId)) return badEventId(lastEventId);
+    const isKnown = /^\d+$/.test(lastEventId) && Number.isSafeInteger(Number(lastEventId));
+    if (lastEventId !== "" && !isKnown) return badEventId(lastEventId);
     const { recent } = this.#changes;
     const wanted = lastEventId === "" ? query.since : Number(lastEventId);
     const since = wanted ?? recent.lastOf(event.partition);

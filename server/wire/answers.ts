@@ -37,7 +37,6 @@ export const SAFE_HEADERS: Answer["headers"] = [
   ["Cache-Control", "no-store"],
 ];
 const compress = promisify(gzip);
-const VARY = ["Vary", "Accept-Encoding"] as const;
 const GZIP = ["Content-Encoding", "gzip"] as const;
 const REJECTED_LENGTH_MAX = 256;
 
@@ -62,17 +61,29 @@ export function jsonBytes(status: number, body: Uint8Array, layout?: Answer["lay
  * @returns The answer as the client takes it.
  */
 export function inflated(kept: Answer, acceptEncoding = ""): Answer {
-  const { body, headers } = kept;
-  if (/\bgzip\b/i.test(acceptEncoding)) return { ...kept, headers: [...headers, VARY, GZIP] };
-  return { ...kept, body: gunzipSync(body), headers: [...headers, VARY] };
+  const varied = varying(kept, "Accept-Encoding");
+  const isTaken = /\bgzip\b/i.test(acceptEncoding);
+  return isTaken ? zipped(varied) : { ...varied, body: gunzipSync(kept.body) };
 }
 
 /** A long answer, compressed in another thread if the client takes it so. */
 export async function compressed(long: Answer, acceptEncoding = ""): Promise<Answer> {
-  const headers = [...long.headers, VARY];
-  if (!/\bgzip\b/i.test(acceptEncoding)) return { ...long, headers };
-  const body = await compress(long.body, { level: 1 });
-  return { ...long, body, headers: [...headers, GZIP] };
+  const varied = varying(long, "Accept-Encoding");
+  if (!/\bgzip\b/i.test(acceptEncoding)) return varied;
+  return zipped({ ...varied, body: await compress(long.body, { level: 1 }) });
+}
+
+/** @param made - Its body is compressed by gzip. */
+export function zipped(made: Answer): Answer {
+  return { ...made, headers: [...made.headers, GZIP] };
+}
+
+/** @param names - Headers of the request that decide the form of the answer. */
+export function varying(shown: Answer, names: string): Answer {
+  const others = shown.headers.filter(([name]) => name !== "Vary");
+  const before = shown.headers.find(([name]) => name === "Vary")?.[1];
+  const all = before === undefined ? names : `${before}, ${names}`;
+  return { ...shown, headers: [...others, ["Vary", all]] };
 }
 
 /** The layout of a schema; an empty one when none is stored. */

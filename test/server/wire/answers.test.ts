@@ -11,7 +11,6 @@ import {
 } from "../../../server/wire/answers.ts";
 import { type Refused, REPLIES } from "../../../server/wire/replies.ts";
 import { type ProblemBody, replyOf } from "../../support/answers/exchange.ts";
-import { SAFE } from "../../support/answers/witness.ts";
 import { expectProblem } from "./wire.ts";
 
 const NOW = Date.parse("2026-03-19T10:00:00.123Z");
@@ -51,6 +50,7 @@ const CODES: Readonly<Record<string, number>> = {
   ORGANIZATION_MOVED: 307,
 };
 
+const SAFE = { "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store" };
 const REFUSALS = Object.keys(REPLIES).map((code) => Number(code) as Refused);
 
 test.each(REFUSALS)("refusal %d is a problem with a documented code and status", (refused) => {
