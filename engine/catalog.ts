@@ -164,14 +164,25 @@ export interface SeriesRow {
 
 export type WebhookType = TypeOf<typeof WEBHOOK_TYPE>;
 
-/** Where changes of events are sent. Its secret is derived, as keys are. */
-export interface WebhookRow {
-  readonly id: number;
-  readonly organizationId: number;
-  readonly url: string;
+/** Which changes a webhook is sent. */
+export interface WebhookFilter {
   readonly types: readonly WebhookType[];
   /** Lower case; empty for all events of the organization. An event may have been deleted. */
   readonly eventIds: readonly string[];
+}
+
+export interface EarlierFilter extends WebhookFilter {
+  /** The last record before it was replaced. */
+  readonly until: number;
+}
+
+/** Where changes of events are sent. Its secret is derived, as keys are. */
+export interface WebhookRow extends WebhookFilter {
+  readonly id: number;
+  readonly organizationId: number;
+  readonly url: string;
+  /** What was replaced since it became active, the oldest first: earlier changes may wait. */
+  readonly earlier?: readonly EarlierFilter[];
   readonly active: boolean;
   /** Why the server made it inactive; null when it did not. */
   readonly disabledReason: string | null;

@@ -46,6 +46,8 @@ export const KEY_GRACE_SECONDS_MAX = 2_592_000;
 export const WEBHOOKS_MAX = 20;
 /** Events that one webhook names. */
 export const WEBHOOK_EVENTS_MAX = 1_000;
+/** Filters before the present one that a webhook keeps, for changes that wait to be sent. */
+export const EARLIER_FILTERS_MAX = 8;
 export const URL_LENGTH_MAX = 2_048;
 /** How long the old secret of a webhook signs beside the new one, unless the caller says. */
 export const SECRET_GRACE_SECONDS = 86_400;

@@ -22,7 +22,7 @@ import {
 import { asSent, readBody, refuseHead } from "./routing/validate.ts";
 import { refuseAway } from "./auth/away.ts";
 import { type Match, refuseRoute, Router } from "./routing/router.ts";
-import type { CommandFront, Services } from "./routing/services.ts";
+import type { Admitted, CommandFront, Services } from "./routing/services.ts";
 import { inSlices } from "./routing/slices.ts";
 import { type Answer, NOT_READY, type Problem, problemAnswer } from "./wire/answers.ts";
 import type { Exchange, Front, Judged, RequestHead } from "./wire/front.ts";
@@ -57,8 +57,9 @@ export class Dispatch implements Front<Match>, CommandFront {
     const { route } = match;
     const notNow = this.#notReady(route) ?? this.#services.waiting.refusalOf(route);
     if (notNow !== null) return { refusal: notNow, organization: null };
-    const caller = route === undefined ? refuseRoute(match) : this.#admit(route, exchange);
-    if (isRefused(caller)) return { refusal: caller, organization: null };
+    const admitted = route === undefined ? refuseRoute(match) : this.#admit(route, exchange);
+    if (isRefused(admitted)) return { refusal: admitted, organization: null };
+    const { caller } = admitted;
     const isOpen = route?.access === Access.PUBLIC;
     const organization = isOpen ? null : `${caller.tenantId}/${caller.organizationId}`;
     return { refusal: null, organization };
@@ -164,8 +165,9 @@ export class Dispatch implements Front<Match>, CommandFront {
     const { route } = match;
     if (route === undefined) return refuseRoute(match);
     const services = this.#services;
-    const caller = this.#admit(route, exchange);
-    if (isRefused(caller)) return caller;
+    const admitted = this.#admit(route, exchange);
+    if (isRefused(admitted)) return admitted;
+    const { caller, issuer } = admitted;
     exchange.organization = caller.organizationId;
     const organization = services.engine.state.catalog.organizations.get(caller.organizationId);
     if (organization?.requestsPerSecond !== undefined) {
@@ -176,7 +178,7 @@ export class Dispatch implements Front<Match>, CommandFront {
     const params = checks.params(match.params);
     const query = checks.query(exchange.query);
     if (route.isLong !== undefined && params.errors.length + query.errors.length === 0) {
-      const context = { services, caller, params: params.values, query: query.values };
+      const context = { services, caller, issuer, params: params.values, query: query.values };
       const { authorization } = exchange;
       const long = { ...context, body: null, authorization, head: exchange };
       if (route.isLong(long, bytesOf(exchange))) return this.#runLong(exchange, route, long);
@@ -204,6 +206,7 @@ export class Dispatch implements Front<Match>, CommandFront {
     return route.handle({
       services,
       caller,
+      issuer,
       params: params.values,
       query: query.values,
       body,
@@ -262,7 +265,7 @@ export class Dispatch implements Front<Match>, CommandFront {
   }
 
   /** The checks that need only the head of a request that is taken, in the documented order. */
-  #admit(route: Route, head: RequestHead): Caller | Problem {
+  #admit(route: Route, head: RequestHead): Admitted | Problem {
     const services = this.#services;
     const refusal = refuseHead(route, head);
     if (refusal !== null) return refusal;
@@ -270,14 +273,14 @@ export class Dispatch implements Front<Match>, CommandFront {
     if (ticket !== null) {
       const viewed = services.live.redeem({ eventId: eventIdOf(head.path), ticket, head });
       if (isRefused(viewed)) return this.#denied(viewed, head);
-      return refuseAway(services, route, viewed, head) ?? viewed;
+      return refuseAway(services, route, viewed.caller, head) ?? viewed;
     }
     const takesOrgId = route.query?.["orgId"] !== undefined;
     const orgId = takesOrgId ? new URLSearchParams(head.query).get("orgId") : null;
     const caller = identify(services, route.access, head, orgId);
     if (isRefused(caller)) return this.#denied(caller, head);
     const rotated = route.needsCurrentKey === true ? refuseRotated(services, head) : null;
-    return rotated ?? refuseAway(services, route, caller, head) ?? caller;
+    return rotated ?? refuseAway(services, route, caller, head) ?? { caller, issuer: null };
   }
 
   /** Slows down an address that tries many keys; valid keys from it are not affected. */

@@ -1,7 +1,7 @@
 /** Webhooks: where changes of an organization's events are sent. */
 import { assert } from "../assert.ts";
-import type { WebhookRow } from "../catalog.ts";
-import { SECRET_GRACE_SECONDS, WEBHOOKS_MAX } from "../constants.ts";
+import type { EarlierFilter, WebhookFilter, WebhookRow } from "../catalog.ts";
+import { EARLIER_FILTERS_MAX, SECRET_GRACE_SECONDS, WEBHOOKS_MAX } from "../constants.ts";
 import { ownEvent, ownRow, refuseEvent } from "../queries/access.ts";
 import { type Decision, grant, isRefused, refuseInvalid } from "../results.ts";
 import type { RotationBody, WebhookBody, WebhookChange } from "../shapes/bodies.ts";
@@ -34,7 +34,10 @@ export function createWebhook(
   return grantChange(state, caller, { newIds: 1, puts: [{ table: "webhooks", row }] }, row);
 }
 
-/** One that becomes active again is sent what happens from now on. */
+/**
+ * One that becomes active again is sent what happens from now on. What happened before, and may not
+ * have been sent yet, keeps the filter of its time.
+ */
 export function updateWebhook(
   state: State,
   { caller, body }: CommandWith<{ body: WebhookChange }>,
@@ -44,7 +47,15 @@ export function updateWebhook(
   if (hasForeignEvent(state, caller, body, own)) return refuseEvent();
   const members = membersOf(body);
   const activeSince = own.active ? own.activeSince : state.sequence;
-  const row: WebhookRow = { ...own, ...members, disabledReason: null, activeSince };
+  const { earlier: _, ...kept } = own;
+  const earlier = own.active && members.active ? earlierFilters(own, members, state.sequence) : [];
+  const row: WebhookRow = {
+    ...kept,
+    ...members,
+    disabledReason: null,
+    activeSince,
+    ...(earlier.length > 0 && { earlier }),
+  };
   return grantChange(state, caller, { puts: [{ table: "webhooks", row }] }, row);
 }
 
@@ -82,6 +93,20 @@ export function disableWebhook(
   if (found?.active !== true) return grant(null, null);
   const row: WebhookRow = { ...found, active: false, disabledReason: reason };
   return grantChange(state, caller, { puts: [{ table: "webhooks", row }] }, null);
+}
+
+/** Of more than are kept, the oldest changes go by the filter after their own. */
+function earlierFilters(
+  { earlier = [], types, eventIds }: WebhookRow,
+  next: WebhookFilter,
+  until: number,
+): readonly EarlierFilter[] {
+  if (isSame(types, next.types) && isSame(eventIds, next.eventIds)) return earlier;
+  return [...earlier, { until, types, eventIds }].slice(-EARLIER_FILTERS_MAX);
+}
+
+function isSame(texts: readonly string[], others: readonly string[]): boolean {
+  return texts.length === others.length && texts.every((text) => others.includes(text));
 }
 
 /** The members that the caller gives. */

@@ -13,6 +13,12 @@ export const LONG: Shape<number> = integer({
   maximum: Number.MAX_SAFE_INTEGER,
   format: "int64",
 });
+/** A number of the log; 0 is before its first record. */
+export const SEQUENCE: Shape<number> = integer({
+  minimum: 0,
+  maximum: Number.MAX_SAFE_INTEGER,
+  format: "int64",
+});
 export const UUID: Shape<string> = text({ format: "uuid" });
 /** A UUID inside a command; the front converts it to lower case. */
 export const UUID_KEY: Shape<string> = text({ format: "lower-case-uuid" });

@@ -250,7 +250,7 @@ export class CommandConnection implements SocketHandler, KeyedConnection, TurnTa
     const { traffic, engine, decider } = this.#shared;
     if (decided instanceof Promise) {
       this.#isReading = true;
-      void decided.then((answer) => this.#resume(command.call, number, answer));
+      void decided.then((answer) => this.#resume(call, number, answer));
       return;
     }
     const to = (this.#answers ??= this.#newAnswers());

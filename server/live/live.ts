@@ -15,12 +15,13 @@ import { admits } from "../auth/away.ts";
 import { KeyRounds } from "../routing/key-rounds.ts";
 import { Access } from "../routing/route.ts";
 import type {
+  Admitted,
   AuditTrail,
   ChangesQuery,
   LiveContext,
   LiveEvents,
   Services,
-  Viewed,
+  TicketUse,
 } from "../routing/services.ts";
 import { Subprotocols } from "../routing/subprotocols.ts";
 import type { WaitingWork } from "../routing/waiting-work.ts";
@@ -32,6 +33,8 @@ import {
   jsonBytes,
   type Problem,
   upgrade,
+  varying,
+  zipped,
 } from "../wire/answers.ts";
 import type { RequestHead } from "../wire/front.ts";
 import { localDateTime } from "../wire/moments.ts";
@@ -46,7 +49,7 @@ import { Origins } from "./origins.ts";
 import { Quota, Turns } from "./quota.ts";
 import { SharedMessages } from "./shared-messages.ts";
 import { Slices } from "./slices.ts";
-import { type Ticket, Tickets } from "./tickets.ts";
+import { Tickets } from "./tickets.ts";
 
 /** Streams and server-sent events of an organization. */
 export const STREAMS_MAX = 20_000;
@@ -105,8 +108,6 @@ export class Live implements LiveEvents {
   readonly #shared = new SharedMessages();
   readonly #slices = new Slices();
   readonly #tickets = new Tickets();
-  /** Tickets by the request that used them. */
-  readonly #redeemed = new WeakMap<RequestHead, Ticket>();
   readonly #origins: Origins;
   readonly #streams = new Quota(STREAMS_MAX);
   readonly #polls = new Quota(POLLS_MAX);
@@ -150,13 +151,13 @@ export class Live implements LiveEvents {
     };
   }
 
-  redeem({ eventId, ticket: text, head }: Viewed): Caller | Problem {
+  redeem({ eventId, ticket: text, head }: TicketUse): Admitted | Problem {
     if (!this.#origins.allows(head)) return NO_TICKET;
     const ticket = this.#tickets.redeem(text, this.#engine.nowMs());
     if (ticket === null || ticket.eventId !== eventId) return NO_TICKET;
-    const caller = this.#callerOf(ticket.credentials);
-    this.#redeemed.set(head, ticket);
-    return isRefused(caller) ? NO_TICKET : caller;
+    const { credentials: issuer } = ticket;
+    const caller = this.#callerOf(issuer);
+    return isRefused(caller) ? NO_TICKET : { caller, issuer };
   }
 
   issue({ caller, eventId, head }: LiveContext): Answer | Problem {
@@ -175,23 +176,21 @@ export class Live implements LiveEvents {
     this.#engine.expire(event);
     const map = this.#maps.of(this.#engine.state, event);
     const shown = (made: Answer) => {
-      return this.#origins.show(asOfSequence(made, map.sequence), head);
+      const varied = varying(asOfSequence(made, map.sequence), "Accept, Accept-Encoding");
+      return this.#origins.show(varied, head);
     };
     const { accept = "", acceptEncoding = "" } = head;
     if (/msgpack/i.test(accept)) {
       return shown({ ...jsonBytes(200, map.packed), type: "application/vnd.msgpack" });
     }
     if (!/\bgzip\b/i.test(acceptEncoding)) return shown(jsonBytes(200, map.json));
-    return map.compressed().then((bytes) => {
-      const plain = jsonBytes(200, bytes);
-      return shown({ ...plain, headers: [...plain.headers, ["Content-Encoding", "gzip"]] });
-    });
+    return map.compressed().then((bytes) => shown(zipped(jsonBytes(200, bytes))));
   }
 
   changes(context: LiveContext, query: ChangesQuery): Answer | Problem | Promise<Answer | Problem> {
-    const { head, isTicket } = context;
+    const { head, issuer } = context;
     if (/text\/event-stream/i.test(head.accept ?? "")) return this.#sendEvents(context, query);
-    if (isTicket) return NOT_FOR_TICKETS;
+    if (issuer !== null) return NOT_FOR_TICKETS;
     if (query.since !== undefined) return this.#listChanges(context, query, query.since);
     const message = "must be given";
     return refuseInvalid([{ field: "since", code: "NOT_NULL", message, rejectedValue: null }]);
@@ -244,7 +243,8 @@ export class Live implements LiveEvents {
     const event = this.#ownEvent(caller, eventId);
     if (isRefused(event)) return event;
     const { lastEventId = "" } = head;
-    if (lastEventId !== "" && !/^\d{1,15}$/.test(lastEventId)) return badEventId(lastEventId);
+    const isKnown = /^\d+$/.test(lastEventId) && Number.isSafeInteger(Number(lastEventId));
+    if (lastEventId !== "" && !isKnown) return badEventId(lastEventId);
     const { recent } = this.#changes;
     const wanted = lastEventId === "" ? query.since : Number(lastEventId);
     const since = wanted ?? recent.lastOf(event.partition);
@@ -272,7 +272,7 @@ export class Live implements LiveEvents {
     return upgrade({ protocol: chosen.name, sender, handler });
   }
 
-  #follow({ caller, isTicket, head }: LiveContext, opening: Opening): Follower | Problem {
+  #follow({ caller, issuer, head }: LiveContext, opening: Opening): Follower | Problem {
     const { event, since, form } = opening;
     const { organizationId } = caller;
     if (this.#isStopping || !this.#streams.take(organizationId)) return TOO_MANY;
@@ -286,8 +286,8 @@ export class Live implements LiveEvents {
       feed,
       since,
       form,
-      isPublic: isTicket,
-      credentials: this.#redeemed.get(head)?.credentials ?? keyOf(head),
+      isPublic: issuer !== null,
+      credentials: issuer ?? keyOf(head),
       page: (position, client): ChangePage | Promise<ChangePage | Problem> => {
         const asked = { eventId: event.id, since: position, limit: PAGE_MAX, asker };
         return this.#changes.pageInTurn(asked, client);

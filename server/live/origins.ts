@@ -1,5 +1,5 @@
 /** The web origins that may use tickets, and what their browsers are told. */
-import type { Answer } from "../wire/answers.ts";
+import { type Answer, varying } from "../wire/answers.ts";
 import type { RequestHead } from "../wire/front.ts";
 
 export class Origins {
@@ -17,14 +17,15 @@ export class Origins {
 
   /** Lets pages of an allowed origin read the answer. */
   show(answer: Answer, { origin = "" }: RequestHead): Answer {
-    if (!this.#allowed.has(origin.toLowerCase())) return answer;
+    if (this.#allowed.size === 0) return answer;
+    const varied = varying(answer, "Origin");
+    if (!this.#allowed.has(origin.toLowerCase())) return varied;
     const headers = [
-      ...answer.headers,
+      ...varied.headers,
       ["Access-Control-Allow-Origin", origin],
       ["Access-Control-Expose-Headers", "X-Sequence"],
-      ["Vary", "Origin"],
     ] as const;
-    return { ...answer, headers };
+    return { ...varied, headers };
   }
 }
 

@@ -17,8 +17,8 @@ import {
 } from "../../engine/queries/audit-trail.ts";
 import type { SeatQuery } from "../../engine/queries/seat-listing.ts";
 import { isRefused, refuseInvalid, Result } from "../../engine/results.ts";
-import { LOCAL_DATE, LONG } from "../../engine/shapes/fields.ts";
-import { integer, text } from "../../engine/shapes/shape.ts";
+import { LOCAL_DATE, LONG, SEQUENCE } from "../../engine/shapes/fields.ts";
+import { text } from "../../engine/shapes/shape.ts";
 import { EVENT_HISTORY } from "../routing/column-shapes.ts";
 import {
   PAGE_QUERY,
@@ -62,7 +62,7 @@ export const AS_OF = {
 };
 
 const HISTORY_SINCE = {
-  shape: integer({ minimum: 0, format: "int64" }),
+  shape: SEQUENCE,
   description: "Changes after this sequence number; all that are kept when left out.",
 };
 

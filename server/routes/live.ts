@@ -1,4 +1,5 @@
 /** Live views of an event: its map, its changes, and the stream of them. */
+import { SEQUENCE } from "../../engine/shapes/fields.ts";
 import { integer, TEXT } from "../../engine/shapes/shape.ts";
 import { Access, type Context, type Route, route } from "../routing/route.ts";
 import type { LiveContext } from "../routing/services.ts";
@@ -11,7 +12,7 @@ const PATH = "/api/private/v2.0/events/{id}";
 
 const TICKET = { shape: TEXT, description: "A ticket for this event, in place of the key." };
 const SINCE = {
-  shape: integer({ minimum: 0, format: "int64" }),
+  shape: SEQUENCE,
   description: "Changes after this sequence number.",
 };
 const LIMIT = {
@@ -65,7 +66,6 @@ export const LIVE_ROUTES: readonly Route[] = [
   }),
 ];
 
-function liveOf({ caller, params, query, head }: Context<{ readonly id: string }>): LiveContext {
-  const { ticket } = query as { readonly ticket?: string | undefined };
-  return { caller, eventId: params.id, isTicket: ticket !== undefined, head };
+function liveOf({ caller, issuer, params, head }: Context<{ readonly id: string }>): LiveContext {
+  return { caller, issuer, eventId: params.id, head };
 }

@@ -4,6 +4,7 @@
  */
 import type { Caller } from "../../engine/shapes/caller.ts";
 import type { Shape, TypeOf } from "../../engine/shapes/shape.ts";
+import type { Credentials } from "../auth/access.ts";
 import type { Answer, Problem } from "../wire/answers.ts";
 import type { LongBody, RequestHead } from "../wire/front.ts";
 import type { Services } from "./services.ts";
@@ -35,6 +36,8 @@ export type Access = (typeof Access)[keyof typeof Access];
 export interface Context<Params = unknown, Query = unknown, Body = unknown> {
   readonly services: Services;
   readonly caller: Caller;
+  /** As of `Admitted`. */
+  readonly issuer: Credentials | null;
   /** Path parameters: numbers for Longs, lower-case text for UUIDs. */
   readonly params: Params;
   /** Query parameters that the route names, converted to their type. */

@@ -8,6 +8,7 @@ import type {
   WaitingClient,
 } from "../../engine/queries/audit-trail.ts";
 import type { Caller } from "../../engine/shapes/caller.ts";
+import type { Credentials } from "../auth/access.ts";
 import type { Keys } from "../auth/keys.ts";
 import type { Logins } from "../auth/logins.ts";
 import type { Passwords } from "../auth/passwords.ts";
@@ -129,17 +130,24 @@ export interface StoreCopies {
   open(head: RequestHead): Answer | Problem;
 }
 
-/** What of a request names its event and its ticket. */
-export interface Viewed {
+/** A request with a ticket. */
+export interface TicketUse {
   readonly eventId: string;
   readonly ticket: string;
   readonly head: RequestHead;
 }
 
+/** Who sends an admitted request. */
+export interface Admitted {
+  readonly caller: Caller;
+  /** The key that issued its ticket, and with which the ticket ends; null without a ticket. */
+  readonly issuer: Credentials | null;
+}
+
 /** Live views of events: maps, changes, streams. */
 export interface LiveEvents {
   /** Judges a ticket and uses it up. */
-  redeem(viewed: Viewed): Caller | Problem;
+  redeem(use: TicketUse): Admitted | Problem;
   /** @returns A new ticket for the caller's event. */
   issue(context: LiveContext): Answer | Problem;
   map(context: LiveContext): Answer | Problem | Promise<Answer | Problem>;
@@ -154,10 +162,8 @@ export interface LiveEvents {
 }
 
 /** A request about an event. */
-export interface LiveContext {
-  readonly caller: Caller;
+export interface LiveContext extends Admitted {
   readonly eventId: string;
-  readonly isTicket: boolean;
   readonly head: RequestHead;
 }
 

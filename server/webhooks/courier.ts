@@ -3,6 +3,8 @@
  * all of that in one transaction; then the next tries begin. So a delivery is on disk before it is
  * sent, and a try whose result was lost is made again.
  */
+import type { WebhookFilter } from "../../engine/catalog.ts";
+import type { EventChange } from "../../engine/queries/event-change.ts";
 import type { FollowedTrail } from "../../persistence/audit/reading/followed-trail.ts";
 import type {
   DeliveryFile,
@@ -117,14 +119,20 @@ export class Courier {
     file.transaction(() => file.remove(webhookId));
   }
 
-  /** Looks at the records that the trail has since the last time. @throws SqlFault, Malformed. */
-  follow(): void {
+  /**
+   * Looks at the records that the trail has since the last time.
+   *
+   * @param until - The last record of which the webhooks are known: a later one may change them.
+   * @throws SqlFault, Malformed.
+   */
+  follow(until: number): void {
     const { file, openTrail, report, nowMs } = this.#ports;
     this.#trail?.close();
     this.#trail = null;
     // It may be another file since then.
     const trail = (this.#trail = openTrail());
-    const { firstSequence, lastSequence } = trail.extent;
+    const { firstSequence, lastSequence: last } = trail.extent;
+    const lastSequence = Math.min(last, until);
     if (lastSequence <= file.followed) return;
     const since = Math.max(file.followed, firstSequence - 1);
     if (since > file.followed) {
@@ -135,9 +143,9 @@ export class Courier {
     file.transaction(() => {
       for (const { partition, eventId, organizationId } of changed) {
         for (const webhook of webhooks.get(organizationId) ?? []) {
-          if (!isNamed(webhook, eventId)) continue;
           const { id: webhookId, activeSince } = webhook;
-          file.addLane({ webhookId, partition, since: Math.max(since, activeSince) }, nowMs());
+          const lane = { webhookId, partition, since: Math.max(since, activeSince) };
+          if (isNamedAfter(webhook, eventId, lane.since)) file.addLane(lane, nowMs());
         }
       }
       file.follow(lastSequence);
@@ -215,10 +223,11 @@ export class Courier {
     const { file, nowMs, report } = this.#ports;
     const trail = this.#trail!;
     const event = trail.eventAt(lane.partition);
-    if (event === null || !isNamed(webhook, event.eventId)) return file.removeLane(lane);
+    const { eventId } = event ?? { eventId: "" };
+    if (event === null || !isNamedAfter(webhook, eventId, lane.since)) return file.removeLane(lane);
     const since = Math.max(lane.since, trail.extent.firstSequence - 1);
     if (since > lane.since) {
-      report(`a webhook misses changes of the event ${event.eventId}: the trail has lost them`);
+      report(`a webhook misses changes of the event ${eventId}: the trail has lost them`);
     }
     const page = trail.page(event, since, CHANGES_MAX);
     if (typeof page !== "object") return file.removeLane(lane);
@@ -226,8 +235,11 @@ export class Courier {
     const changes = page.changes.filter(({ sequence }) => sequence <= file.followed);
     if (changes.length === 0) return file.removeLane(lane);
     const isLast = this.#open.isLast.bind(this.#open, lane.partition);
-    const { types } = webhook;
-    const told = { webhookId: webhook.id, eventId: event.eventId, types, isLast };
+    const typesOf = ({ sequence }: EventChange) => {
+      const filter = filterOf(webhook, sequence);
+      return isNamed(filter, eventId) ? filter.types : [];
+    };
+    const told = { webhookId: webhook.id, eventId, typesOf, isLast };
     const deliveries = deliveriesOf(changes, told);
     const until = changes.at(-1)!.sequence;
     const bytes = file.form({ ...lane, since: until }, deliveries, nowMs());
@@ -343,7 +355,20 @@ export class Courier {
   }
 }
 
-function isNamed({ eventIds }: Webhook, eventId: string): boolean {
+/** The filter that counts for a record. */
+function filterOf(webhook: Webhook, sequence: number): WebhookFilter {
+  const { earlier = [] } = webhook;
+  return earlier.find(({ until }) => sequence <= until) ?? webhook;
+}
+
+/** Whether a filter for records after this one names the event. */
+function isNamedAfter(webhook: Webhook, eventId: string, sequence: number): boolean {
+  const { earlier = [] } = webhook;
+  const filters = [...earlier.filter(({ until }) => until > sequence), webhook];
+  return filters.some((filter) => isNamed(filter, eventId));
+}
+
+function isNamed({ eventIds }: WebhookFilter, eventId: string): boolean {
   return eventIds.length === 0 || eventIds.includes(eventId);
 }
 

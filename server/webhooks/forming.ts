@@ -29,7 +29,8 @@ export interface Formed {
 export interface Told {
   readonly webhookId: number;
   readonly eventId: string;
-  readonly types: readonly WebhookType[];
+  /** The types that it is told of the change. */
+  readonly typesOf: (change: EventChange) => readonly WebhookType[];
   /** Whether the change took the last seat or place that was ACTIVE or LOCKED. */
   readonly isLast: (change: EventChange) => boolean;
 }
@@ -38,7 +39,7 @@ export interface Told {
 export function deliveriesOf(changes: readonly EventChange[], told: Told): Formed[] {
   const deliveries: Formed[] = [];
   for (const together of windowsOf(changes)) {
-    const made = ORDER.filter((type) => told.types.includes(type)).flatMap((type) => {
+    const made = ORDER.flatMap((type) => {
       const wanted = together.filter((change) => isTold(type, change, told));
       return wanted.length === 0 ? [] : [deliveryOf(type, told, wanted)];
     });
@@ -61,7 +62,8 @@ function* windowsOf(changes: readonly EventChange[]): Generator<readonly EventCh
   if (window.length > 0) yield window;
 }
 
-function isTold(type: WebhookType, change: EventChange, { isLast }: Told): boolean {
+function isTold(type: WebhookType, change: EventChange, { typesOf, isLast }: Told): boolean {
+  if (!typesOf(change).includes(type)) return false;
   const { call, seats, areas, status, bookable } = change;
   switch (type) {
     case "change":

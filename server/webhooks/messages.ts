@@ -22,8 +22,8 @@ export interface WebhookThreadData {
 export type ToWebhooks =
   | { readonly kind: "put"; readonly webhook: Webhook }
   | { readonly kind: "remove"; readonly webhookId: number }
-  /** The trail has new records. */
-  | { readonly kind: "follow" }
+  /** The trail has new records; up to this one, all webhooks are told. */
+  | { readonly kind: "follow"; readonly sequence: number }
   | {
       readonly kind: "list";
       readonly id: number;

@@ -97,7 +97,7 @@ export class WebhookService {
       case "remove":
         return void this.#attempt(() => this.#courier.remove(message.webhookId));
       case "follow":
-        this.#attempt(() => this.#courier.follow());
+        this.#attempt(() => this.#courier.follow(message.sequence));
         this.#send({ kind: "followed" });
         return this.wake(0);
       case "list": {

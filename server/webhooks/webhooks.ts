@@ -168,7 +168,7 @@ export class Webhooks {
     if (this.#thread === null || gap === AuditGap.BUSY || gap === AuditGap.UNAVAILABLE)
       return this.#followEnded();
     this.#followed = sequence;
-    this.#post({ kind: "follow" });
+    this.#post({ kind: "follow", sequence });
   }
 
   #noteFollowed(sequence: number): void {

@@ -31,13 +31,12 @@ export interface Answer {
 const JSON_TYPE = "application/json; charset=utf-8";
 const PROBLEM_TYPE = "application/problem+json; charset=utf-8";
 const NO_HEADERS: Answer["headers"] = [];
-/** Nobody on the way may guess the type of an answer, or keep it. */
-const SAFE_HEADERS: Answer["headers"] = [
+/** Of every answer of the API: nobody on the way may guess its type, or keep it. */
+export const SAFE_HEADERS: Answer["headers"] = [
   ["X-Content-Type-Options", "nosniff"],
   ["Cache-Control", "no-store"],
 ];
 const compress = promisify(gzip);
-const VARY = ["Vary", "Accept-Encoding"] as const;
 const GZIP = ["Content-Encoding", "gzip"] as const;
 const REJECTED_LENGTH_MAX = 256;
 
@@ -62,17 +61,29 @@ export function jsonBytes(status: number, body: Uint8Array, layout?: Answer["lay
  * @returns The answer as the client takes it.
  */
 export function inflated(kept: Answer, acceptEncoding = ""): Answer {
-  const { body, headers } = kept;
-  if (/\bgzip\b/i.test(acceptEncoding)) return { ...kept, headers: [...headers, VARY, GZIP] };
-  return { ...kept, body: gunzipSync(body), headers: [...headers, VARY] };
+  const varied = varying(kept, "Accept-Encoding");
+  const isTaken = /\bgzip\b/i.test(acceptEncoding);
+  return isTaken ? zipped(varied) : { ...varied, body: gunzipSync(kept.body) };
 }
 
 /** A long answer, compressed in another thread if the client takes it so. */
 export async function compressed(long: Answer, acceptEncoding = ""): Promise<Answer> {
-  const headers = [...long.headers, VARY];
-  if (!/\bgzip\b/i.test(acceptEncoding)) return { ...long, headers };
-  const body = await compress(long.body, { level: 1 });
-  return { ...long, body, headers: [...headers, GZIP] };
+  const varied = varying(long, "Accept-Encoding");
+  if (!/\bgzip\b/i.test(acceptEncoding)) return varied;
+  return zipped({ ...varied, body: await compress(long.body, { level: 1 }) });
+}
+
+/** @param made - Its body is compressed by gzip. */
+export function zipped(made: Answer): Answer {
+  return { ...made, headers: [...made.headers, GZIP] };
+}
+
+/** @param names - Headers of the request that decide the form of the answer. */
+export function varying(shown: Answer, names: string): Answer {
+  const others = shown.headers.filter(([name]) => name !== "Vary");
+  const before = shown.headers.find(([name]) => name === "Vary")?.[1];
+  const all = before === undefined ? names : `${before}, ${names}`;
+  return { ...shown, headers: [...others, ["Vary", all]] };
 }
 
 /** The layout of a schema; an empty one when none is stored. */
@@ -88,12 +99,12 @@ export function jsonAnswer(status: number, body: string): Answer {
 }
 
 /** Most answers of a sale are one of these two. */
-export const TRUE: Answer = { ...answer(200, true), headers: NO_HEADERS };
-export const FALSE: Answer = { ...answer(200, false), headers: NO_HEADERS };
-export const NO_CONTENT: Answer = { status: 204, type: "", body: "", headers: NO_HEADERS };
+export const TRUE: Answer = answer(200, true);
+export const FALSE: Answer = answer(200, false);
+export const NO_CONTENT: Answer = { status: 204, type: "", body: "", headers: SAFE_HEADERS };
 
 export function page(type: string, body: string | Uint8Array): Answer {
-  return { status: 200, type, body, headers: NO_HEADERS };
+  return { status: 200, type, body, headers: SAFE_HEADERS };
 }
 
 export function redirect(location: string): Answer {
@@ -152,6 +163,8 @@ export function headersOf(
   status: number,
   headers: Answer["headers"] = NO_HEADERS,
 ): Answer["headers"] {
+  // The same list for most refusals, so that its bytes are made once.
+  if (headers.length === 0 && status !== 503) return SAFE_HEADERS;
   const retryAfter = ["Retry-After", String(RETRY_AFTER_SECONDS)] as const;
   return [...SAFE_HEADERS, ...headers, ...(status === 503 ? [retryAfter] : [])];
 }

@@ -375,6 +375,8 @@ export class HttpExchange extends Exchange implements Transfer {
     this.budgetBytes = 0;
     this.sender = null;
     this.refusal = null;
+    this.deadlineMs = 0;
+    this.answerId = "";
   }
 }
 

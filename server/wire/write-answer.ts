@@ -1,6 +1,6 @@
 /** Writes an answer to the socket, or as much of it as the socket takes. */
 import { STATUS_CODES } from "node:http";
-import type { Answer } from "./answers.ts";
+import { type Answer, SAFE_HEADERS } from "./answers.ts";
 
 type Bytes = string | ArrayBuffer | Uint8Array;
 
@@ -89,33 +89,38 @@ export function writeHead(
 ): void {
   // Status 200 is what the library writes by default.
   if (status !== 200) socket.writeStatus(STATUS_LINES.get(status) ?? String(status));
-  if (type !== "") socket.writeHeader(CONTENT_TYPE_NAME, isLast ? type : typeAndKeepAlive(type));
-  else if (!isLast) socket.writeHeader(KEEP_ALIVE_NAME, KEEP_ALIVE);
+  if (headers === SAFE_HEADERS && !isLast && type !== "") {
+    socket.writeHeader(CONTENT_TYPE_NAME, usualHead(type));
+    return;
+  }
+  if (type !== "") socket.writeHeader(CONTENT_TYPE_NAME, type);
+  if (!isLast) socket.writeHeader(KEEP_ALIVE_NAME, KEEP_ALIVE);
   for (const [name, value] of headers) {
     // The library writes values as they are: a line break would begin a new header.
     if (PRINTABLE.test(value)) socket.writeHeader(name, value);
   }
 }
 
-const typesAndKeepAlive = new Map<string, ArrayBuffer>();
+const usualHeads = new Map<string, ArrayBuffer>();
 /** The type of the last answer: most answers have the same one. */
 let lastType = "";
-let lastTypeBytes = bytesOf("");
+let lastHead = bytesOf("");
 
-/** A content type and the header `Keep-Alive` as one value: each call of the library costs time. */
-function typeAndKeepAlive(type: string): ArrayBuffer {
+/** A content type and the headers of most answers as one value: each call of uWS costs time. */
+function usualHead(type: string): ArrayBuffer {
   if (type !== lastType) {
     lastType = type;
-    lastTypeBytes = bytesOfTypeAndKeepAlive(type);
+    lastHead = bytesOfHead(type);
   }
-  return lastTypeBytes;
+  return lastHead;
 }
 
-function bytesOfTypeAndKeepAlive(type: string): ArrayBuffer {
-  let bytes = typesAndKeepAlive.get(type);
+function bytesOfHead(type: string): ArrayBuffer {
+  let bytes = usualHeads.get(type);
   if (bytes === undefined) {
-    bytes = bytesOf(`${type}\r\nKeep-Alive: ${KEEP_ALIVE}`);
-    typesAndKeepAlive.set(type, bytes);
+    const others = [["Keep-Alive", KEEP_ALIVE], ...SAFE_HEADERS];
+    bytes = bytesOf(type + others.map(([name, value]) => `\r\n${name}: ${value}`).join(""));
+    usualHeads.set(type, bytes);
   }
   return bytes;
 }

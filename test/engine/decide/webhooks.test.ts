@@ -1,7 +1,11 @@
 /** Webhooks: whose events they name, from when on they are sent something, and their secrets. */
 import { expect, test } from "vitest";
 import type { WebhookRow } from "../../../engine/catalog.ts";
-import { SECRET_GRACE_SECONDS, WEBHOOKS_MAX } from "../../../engine/constants.ts";
+import {
+  EARLIER_FILTERS_MAX,
+  SECRET_GRACE_SECONDS,
+  WEBHOOKS_MAX,
+} from "../../../engine/constants.ts";
 import { Result } from "../../../engine/results.ts";
 import type { WebhookBody } from "../../../engine/shapes/bodies.ts";
 import { NO_EVENT, START_MS, World } from "../../support/engine.ts";
@@ -81,6 +85,42 @@ test("a change of an active webhook does not move from when on it is sent someth
   const created = world.create();
   const changed = world.update(created, { url: "https://odeon.example/other" });
   expect(changed).toEqual({ ...created, url: "https://odeon.example/other" });
+});
+
+test("another filter → the earlier one is kept up to the last record before it", () => {
+  const world = new Wired();
+  const created = world.create({ events: ["change", "status"] });
+  expect(world.update(created, { events: ["status", "change"] })).not.toHaveProperty("earlier");
+  const { sequence: first } = world.engine;
+  world.update(created, { events: ["status"] });
+  const { sequence: second } = world.engine;
+  const changed = world.update(created, { events: ["status"], eventIds: [world.eventId] });
+  expect(changed.earlier).toEqual([
+    { until: first, types: ["status", "change"], eventIds: [] },
+    { until: second, types: ["status"], eventIds: [] },
+  ]);
+  expectConsistent(world);
+});
+
+test("very many filters → the last eight before the present one are kept", () => {
+  const world = new Wired();
+  const created = world.create();
+  for (let i = 0; i < 5; i++) {
+    world.update(created, { events: ["status"] });
+    world.update(created, { events: ["change"] });
+  }
+  const { earlier } = world.rowOf(created)!;
+  expect(earlier).toHaveLength(EARLIER_FILTERS_MAX);
+  expect(earlier!.at(-1)!.until).toBe(world.engine.sequence - 1);
+});
+
+test.each(["before", "with"])("inactive %s another filter → no earlier one is kept", (when) => {
+  const world = new Wired();
+  const created = world.create();
+  world.update(created, { events: ["status"] });
+  world.update(created, { events: [when === "with" ? "change" : "status"], active: false });
+  expect(world.rowOf(created)).not.toHaveProperty("earlier");
+  expect(world.update(created, { events: ["change", "status"] })).not.toHaveProperty("earlier");
 });
 
 test("what happened while a webhook was inactive is before it became active again", () => {

@@ -1,5 +1,5 @@
 /** What holds for every frame: durability, credit, keys, idempotency, the end of connections. */
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { CommandClient } from "./client.ts";
 import { type ProblemBody } from "../../support/answers/exchange.ts";
 import { MANAGEMENT, V2 } from "../../support/server.ts";
@@ -171,6 +171,30 @@ test("a repetition waits for the first while that is in flight", async () => {
   server.journal.sync();
   expect(await client.answers(2)).toEqual([JSON_TRUE(1), JSON_TRUE(1)]);
   expect(await other.answers(1)).toEqual([JSON_TRUE(1)]);
+});
+
+test("another frame while an answer is read from disk → each counts for its call", async () => {
+  const stage = await CommandStage.start();
+  const { server } = stage;
+  const [client, other] = [await stage.open(), await stage.open()];
+  await server.book("lock", "bob", "A1");
+  const command = { ...stage.command(1, "lock", "ann", "A1"), idempotencyKey: "k" };
+  await client.ask(command);
+  server.services.replies.add("other", "x".repeat(20 * 1_024 * 1_024));
+  const ask = server.trail.ask.bind(server.trail);
+  let read = () => {};
+  vi.spyOn(server.trail, "ask").mockImplementationOnce(async (question) => {
+    await new Promise<void>((resolve) => (read = resolve));
+    return ask(question);
+  });
+  client.send([command]);
+  await stage.listening.settled();
+  await other.ask(stage.command(1, "block", "ann", "A2"));
+  read();
+  await client.answers(1);
+  const text = server.services.commands.traffic.text();
+  expect(text).toContain('call="lock",status="400"} 2\n');
+  expect(text).toContain('call="block",status="200"} 1\n');
 });
 
 test("an answer that is read from disk keeps its place, and later frames wait for it", async () => {

@@ -4,7 +4,7 @@ import { unpack } from "msgpackr";
 import { expect, test } from "vitest";
 import { AuditGap } from "../../../engine/queries/audit-trail.ts";
 import type { Change, EventMap } from "../../../server/client/changes.ts";
-import { requestOf } from "../../support/answers/exchange.ts";
+import { type ProblemBody, replyOf, requestOf } from "../../support/answers/exchange.ts";
 import { type SeatBody, TestServer, V2 } from "../../support/server.ts";
 
 interface ChangesBody {
@@ -86,6 +86,9 @@ test("the map comes as MessagePack or compressed to a client that takes it", asy
   expect(unpack(packed.body as Buffer)).toEqual(map);
   const compressed = await ask({ acceptEncoding: "br, gzip" });
   expect(Object.fromEntries(compressed.headers)["Content-Encoding"]).toBe("gzip");
+  for (const { headers } of [packed, compressed, await ask({})]) {
+    expect(headers.filter(([name]) => name === "Vary")).toEqual([["Vary", "Accept, Accept-Encoding"]]);
+  }
   expect(JSON.parse(gunzipSync(compressed.body as Buffer).toString())).toEqual(map);
 });
 
@@ -260,11 +263,49 @@ test.each([
   ["since=0&limit=1001", 400, "VALIDATION_FAILED"],
   ["since=0&wait=31", 400, "VALIDATION_FAILED"],
   ["since=999999", 410, "HISTORY_GONE"],
+  ["since=9007199254740991", 410, "HISTORY_GONE"],
 ])("changes with %j are refused with %i", async (query, status, errorCode) => {
   const server = new TestServer();
   const reply = await server.get(`${eventPath(server)}/changes/?${query}`);
   expect(reply).toMatchObject({ status, body: { errorCode } });
   if (status === 410) expect(reply.body).toMatchObject({ sequence: 0 });
+});
+
+const SAFE_MAX = String(Number.MAX_SAFE_INTEGER);
+/** The smallest that is no safe integer, one that a double cannot hold, and more than 64 bits. */
+const UNSAFE = ["9007199254740992", "9007199254740993", "9223372036854775808", "1".repeat(30)];
+const EVENTS = { accept: "text/event-stream" };
+const BY_SEQUENCE: readonly (readonly [string, object])[] = [
+  ["changes/?since=", {}],
+  ["changes/?since=", EVENTS],
+  ["stream?since=", { protocols: "" }],
+  ["history/?since=", {}],
+  ["seats/?asOf=", {}],
+  ["areas/?asOf=", {}],
+  ["audit/?fromSequence=", {}],
+  ["audit/?toSequence=", {}],
+];
+
+test.each(BY_SEQUENCE)("%s of more than 2^53 - 1 is not valid %o", async (target, head) => {
+  const server = new TestServer();
+  for (const number of UNSAFE) {
+    const request = requestOf("GET", `${eventPath(server)}/${target}${number}`, server.a);
+    const reply = replyOf<ProblemBody>(await server.send({ ...request, ...head }));
+    expect([number, reply.status, reply.body.errorCode]).toEqual([
+      number,
+      400,
+      "VALIDATION_FAILED",
+    ]);
+  }
+});
+
+test("Last-Event-ID is as valid as since", async () => {
+  const server = new TestServer();
+  const request = requestOf("GET", `${eventPath(server)}/changes/`, server.a);
+  const statuses = [...UNSAFE, SAFE_MAX, "x", "-1"].map(async (lastEventId) => {
+    return (await server.send({ ...request, ...EVENTS, lastEventId })).status;
+  });
+  expect(await Promise.all(statuses)).toEqual([400, 400, 400, 400, 410, 400, 400]);
 });
 
 test("the event of another organization is refused, and one that does not exist", async () => {

@@ -29,10 +29,11 @@ test("a page of an allowed origin may read the answer and its sequence", async (
   expect((await mapFor(server, ALLOWED)).headers).toMatchObject({
     "Access-Control-Allow-Origin": ALLOWED,
     "Access-Control-Expose-Headers": "X-Sequence",
-    Vary: "Origin",
+    Vary: "Accept, Accept-Encoding, Origin",
   });
   const own = await mapFor(server, "https://api.example.com");
   expect(Object.keys(own.headers)).not.toContain("Access-Control-Allow-Origin");
+  expect(own.headers["Vary"]).toBe("Accept, Accept-Encoding, Origin");
 });
 
 test("a refused origin uses up no ticket", async () => {

@@ -52,7 +52,10 @@ test("every example gets the answer that the reference shows", async () => {
     const status = answer.statusCode!;
     const text = await textOf(answer);
     const type = answer.headers["content-type"] ?? "";
-    if (status !== 405) witness(route, { path: target }, { status, type, body: text, headers: [] });
+    const pairs = Object.entries(answer.headers);
+    const received = pairs.map(([name, value]) => [name, String(value)] as const);
+    const answered = { status, type, body: text, headers: received };
+    if (status !== 405) witness(route, { path: target }, answered);
     secretKey ||= /"secretKey":"([^"]+)"/.exec(text)?.[1] ?? "";
     return { status, text };
   });

@@ -257,10 +257,12 @@ test.each([
       `X-API-Key: ${key}`,
       ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
     ]);
-    const body = text.slice(text.indexOf("\r\n\r\n") + 4);
+    const [head = "", body = ""] = text.split("\r\n\r\n");
+    const named = head.split("\r\n").slice(1);
+    const sent = named.map((line) => line.split(": ") as [string, string]);
     const { errorCode, status } = JSON.parse(body) as { errorCode: string; status: number };
     const type = "application/problem+json";
-    witness(route, { path: route.path }, { status, type, body, headers: [] });
+    witness(route, { path: route.path }, { status, type, body, headers: sent });
     return errorCode;
   });
   expect(codes).toEqual(each(bodied, expected));

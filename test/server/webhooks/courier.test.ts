@@ -1,9 +1,11 @@
 /** Deliveries: in order for each event, at least once, and given up when a receiver is gone. */
 import { expect, test } from "vitest";
+import type { WebhookBody } from "../../../engine/shapes/bodies.ts";
 import { OF_WEBHOOK_MAX, WAITING_BYTES_MAX } from "../../../server/webhooks/courier.ts";
 import { area, section } from "../../support/layout.ts";
 import { failed, Sending } from "./sending.ts";
 
+const OTHER = "https://odeon.example/other";
 const HALL = [section("Stalls", { A: "1 2 3 4 5 6" })];
 const SECOND_MS = 1_000;
 const HOUR_MS = 3_600_000;
@@ -68,6 +70,72 @@ test("a webhook is not sent what another one is sent from before its creation", 
   const bySecond = sending.sent.filter((sent) => sent.url === url);
   expect(bySecond.flatMap(({ sequences }) => sequences)).toEqual([after]);
   expect(sending.sent.flatMap(({ sequences }) => sequences)).toContain(before);
+});
+
+/** Each books, changes the webhook, and books again; the delivery of a change is of type `change`. */
+const FILTERS: readonly (readonly [string, Filter, Filter, before: boolean, after: boolean])[] = [
+  ["types without changes", () => ({}), () => ({ events: ["status"] }), true, false],
+  ["types with changes", () => ({ events: ["status"] }), () => ({}), false, true],
+  ["other events", () => ({}), (other) => ({ eventIds: [other] }), true, false],
+  ["its event", (other) => ({ eventIds: [other] }), () => ({ eventIds: [] }), false, true],
+];
+type Filter = (other: string) => Partial<WebhookBody>;
+
+test.each(FILTERS)("PUT to %s → counts for later changes alone", async (...filter) => {
+  const [, first, second, isBefore, isAfter] = filter;
+  for (const isRestarted of [false, true]) {
+    const sending = new Sending(HALL);
+    const { world } = sending;
+    const other = addEvent(sending, 1);
+    const row = sending.create(first(other));
+    const before = sending.book("lock", world.selection("A", "A1"));
+    sending.update(row, second(other));
+    const after = sending.book("lock", world.selection("A", "A2"));
+    if (isRestarted) sending.restart();
+    await sending.run();
+    const expected = [...(isBefore ? [before] : []), ...(isAfter ? [after] : [])];
+    expect(sending.sent.flatMap(({ sequences }) => sequences)).toEqual(expected);
+  }
+});
+
+test("several PUTs while deliveries fail → each change by the filter of its time", async () => {
+  const sending = new Sending(HALL);
+  const { world } = sending;
+  let row = sending.create();
+  sending.answer = () => failed(500);
+  const wanted = [sending.book("lock", world.selection("A", "A1"))];
+  await sending.run();
+  for (const label of ["A2", "A3"]) {
+    row = sending.update(row, { events: ["status"] });
+    sending.book("lock", world.selection("A", label));
+    row = sending.update(row, {});
+    wanted.push(sending.book("unlock", world.selection("A", label)));
+  }
+  await sending.run();
+  sending.answer = () => ({ status: 200, askedMs: 0, failure: "" });
+  sending.nowMs += DAY_MS;
+  await sending.run();
+  expect(sending.sent.slice(1).flatMap(({ sequences }) => sequences)).toEqual(wanted);
+});
+
+test("changes after a PUT or a POST the courier has not heard of → wait until it has", async () => {
+  const sending = new Sending(HALL);
+  const { world } = sending;
+  const row = sending.create({ events: ["status"] });
+  const heard = world.engine.sequence;
+  const changed = sending.update(row, {}, false);
+  const body: WebhookBody = { url: OTHER, events: ["change"] };
+  const made = world.must("createWebhook", world.caller, { body });
+  const locked = sending.book("lock", world.selection("A", "A1"));
+  await sending.run(heard);
+  expect(sending.sent).toEqual([]);
+  sending.courier.put(sending.shown(changed));
+  sending.courier.put(sending.shown(made));
+  await sending.run();
+  expect(sending.sent.map(({ url, sequences }) => [url, sequences])).toEqual([
+    [row.url, [locked]],
+    [OTHER, [locked]],
+  ]);
 });
 
 test("a webhook that becomes active follows the records from then on", async () => {

@@ -18,7 +18,7 @@ function change(sequence: number, atMs: number, members: Partial<EventChange> = 
 
 function form(changes: readonly EventChange[], types = ALL, last = 0, webhookId = 7) {
   const isLast = ({ sequence }: EventChange) => sequence === last;
-  const told = { webhookId, eventId: "event", types, isLast };
+  const told = { webhookId, eventId: "event", typesOf: () => types, isLast };
   return deliveriesOf(changes, told).map(({ body, ...facts }) => {
     const { type, timestamp, data } = JSON.parse(body) as {
       type: string;

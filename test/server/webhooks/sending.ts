@@ -94,6 +94,14 @@ export class Sending {
     return row;
   }
 
+  /** @param isHeard - Whether the courier hears of it at once. */
+  update({ id, url }: WebhookRow, members: Partial<WebhookBody>, isHeard = true): WebhookRow {
+    const body = { url, events: ["change" as const], ...members, id };
+    const row = this.world.must("updateWebhook", this.world.caller, { body });
+    if (isHeard) this.courier.put(this.shown(row));
+    return row;
+  }
+
   book(kind: "lock" | "unlock" | "sale" | "directsale", selection: StateSelection): number {
     const { caller, eventId } = this.world;
     this.world.must(kind, caller, { eventId, body: selection });
@@ -105,14 +113,15 @@ export class Sending {
     feed(this.#book, this.journal.kept);
   }
 
-  follow(): void {
+  /** @param until - The last record when the courier was last told of the webhooks. */
+  follow(until = this.world.engine.sequence): void {
     this.feed();
-    this.courier.follow();
+    this.courier.follow(until);
   }
 
   /** The trail gets all records, and the courier makes turns until nothing happens any more. */
-  async run(): Promise<void> {
-    this.follow();
+  async run(until?: number): Promise<void> {
+    this.follow(until);
     for (let quiet = 0; quiet < 3;) {
       const before = this.sent.length;
       const hasMore = this.courier.turn();

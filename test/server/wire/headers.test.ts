@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { V2 } from "../../support/server.ts";
 import { type Connection, Listening, until } from "./connection.ts";
 
+const SAFE = ["X-Content-Type-Options: nosniff\r", "Cache-Control: no-store\r"];
 const KEEP_ALIVE = /^keep-alive: timeout=8\r$/im;
 
 /** A request to a path, without a body. */
@@ -43,6 +44,28 @@ test("every answer on a connection that stays open says how long it may be idle"
     expect(answer).toMatch(KEEP_ALIVE);
   }
   expect(statuses).toEqual([200, 302, 200, 404, 403, 200, 200, 204, 200, 400]);
+});
+
+test.each(["keep-alive", "close"])("every answer with Connection: %s is safe", async (value) => {
+  const listening = await Listening.start();
+  const { a } = listening.server;
+  const headers = [`X-API-Key: ${a.key}`, `Connection: ${value}`];
+  const requests = [
+    listening.lockRequest("A1", `Connection: ${value}`),
+    listening.lockRequest("A1", `Connection: ${value}`),
+    requestOf(`${V2}/events/`, ...headers),
+    requestOf(`${V2}/events/`, ...headers).replace("GET", "HEAD"),
+    requestOf(`${V2}/events/${a.eventId}`, ...headers).replace("GET", "DELETE"),
+  ];
+  const statuses: number[] = [];
+  for (const request of requests) {
+    const connection = await listening.connection();
+    statuses.push(await connection.statusOf(request));
+    const found = connection.text.match(/^(x-content-type-options|cache-control): .*\r$/gim);
+    expect(new Set(found)).toEqual(new Set(SAFE));
+    expect(found).toHaveLength(SAFE.length);
+  }
+  expect(statuses).toEqual([200, 400, 200, 200, 204]);
 });
 
 test("an answer after which the connection is closed does not say Keep-Alive", async () => {

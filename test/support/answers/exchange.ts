@@ -66,10 +66,14 @@ class TestExchange extends Exchange {
 /** Settles with the answer, which must fit the OpenAPI document. */
 export function ask(dispatch: Dispatch, request: Request): Promise<Answer> {
   const { route } = dispatch.find(request);
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     const exchange = new TestExchange(request, (answer) => {
-      witness(route, request, answer);
-      resolve(answer);
+      try {
+        witness(route, request, answer);
+        resolve(answer);
+      } catch (error) {
+        reject(error as Error);
+      }
     });
     exchange.find(dispatch);
     exchange.handle(request.body);

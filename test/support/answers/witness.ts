@@ -18,6 +18,8 @@ interface Problem {
   readonly errors?: readonly { readonly code: string }[];
 }
 
+/** Of every answer of the API: nobody on the way may guess its type, or keep it. */
+const SAFE = { "x-content-type-options": "nosniff", "cache-control": "no-store" };
 const described = new Map(DESCRIBED.map((route) => [rowOf(route), route]));
 const recorded = new Set<string>();
 recordListed();
@@ -36,6 +38,10 @@ export function witness(route: Route | undefined, request: { path: string }, ans
 /** @returns The error codes of the answer, as in the list of documented ones. */
 function checkAnswer(route: Route, row: string, answer: Answer): string[] {
   expect(undocumented(route, answer)).toBeNull();
+  if (route.path.startsWith("/api/") && answer.status !== 101) {
+    const headers = answer.headers.map(([name, value]) => [name.toLowerCase(), value]);
+    expect(Object.fromEntries(headers)).toMatchObject(SAFE);
+  }
   const isJson = answer.type.includes("json") && answer.body !== "";
   return isJson ? codesOf(row, JSON.parse(plainText(answer)) as Problem) : [];
 }
