@@ -5,7 +5,7 @@ import { Client, type Heard, type Reply } from "./client.ts";
 import { disturbance } from "./odd.ts";
 import type { Departure, Frame, Recipe } from "./recipe.ts";
 import { GATEWAY, recipes, USUAL } from "./recipes.ts";
-import { Stage } from "./stage.ts";
+import { OWN_ID, Stage } from "./stage.ts";
 import { BINARY_PROTOCOL } from "./sockets/frames.ts";
 import { frameBytes, lastCommand, ping, readSpoken } from "./sockets/frame-bytes.ts";
 import { hasFailed } from "./watch.ts";
@@ -34,11 +34,12 @@ const LIMITED = 429;
 const BODY_CHARS_SHOWN = 300;
 const STRAYED = "the state is another one than its records make";
 const HEALTH = Buffer.from("GET /healthz HTTP/1.1\r\nHost: fuzz\r\n\r\n");
+const REQUEST_ID = "X-Request-ID";
 
 export interface Found {
   /** What was wrong. */
   readonly faults: readonly string[];
-  /** The recipe at which it showed, and those before it. */
+  /** Those that had begun; the one at which it showed comes last. */
   readonly recipes: readonly Recipe[];
 }
 
@@ -81,8 +82,9 @@ export async function play(all: readonly Recipe[], options: PlayOptions): Promis
   const count = (label: string) => (counts[label] = (counts[label] ?? 0) + 1);
   let next = 0;
   let found: Found | null = null;
-  const note = (faults: readonly string[]) => {
-    found ??= faults.length === 0 ? null : { faults, recipes: all.slice(0, next) };
+  const note = (faults: readonly string[], index = next - 1) => {
+    if (faults.length === 0) return;
+    found ??= { faults, recipes: [...all.slice(0, next).toSpliced(index, 1), all[index]!] };
   };
   const follow = async (player: Player) => {
     while (found === null && next < all.length) {
@@ -96,7 +98,7 @@ export async function play(all: readonly Recipe[], options: PlayOptions): Promis
       const seen = [...late, ...broken, ...faults, ...stage.takeFaults()];
       const isCompared = (index + 1) % compared === 0 || index + 1 === all.length;
       if (isCompared && stage.dispatch.hasStrayed()) seen.push(STRAYED);
-      note(seen);
+      note(seen, index);
       options.tell?.();
       if (crowd > 1 && statuses.includes(NOT_READY)) await sleep(RETRY_MS);
     }
@@ -167,7 +169,17 @@ class Player {
     return { heard, faults: isWrong ? [...faults, "refused, but wrote records"] : faults };
   }
 
+  /** The answer repeats the id of its request: none may reach another client. */
   async #send(client: Client, recipe: Recipe): Promise<Judged> {
+    const { request } = recipe;
+    if (request.headers.some(([name]) => name === REQUEST_ID)) return this.#sendAs(client, recipe);
+    const id = this.#stage.nextRequestId();
+    const headers = [...request.headers, [REQUEST_ID, id] as const];
+    const judged = await this.#sendAs(client, { ...recipe, request: { ...request, headers } });
+    return { ...judged, faults: [...judged.faults, ...faultsOfIds(judged.heard, id)] };
+  }
+
+  async #sendAs(client: Client, recipe: Recipe): Promise<Judged> {
     if (recipe.departure !== undefined) return this.#leave(client, recipe, recipe.departure);
     if (recipe.frames !== undefined) return this.#converse(client, recipe, recipe.frames);
     const bytes = bytesOf(recipe, this.#stage.pools);
@@ -235,6 +247,12 @@ class Player {
   }
 }
 
+function faultsOfIds({ replies }: Heard, sent: string): string[] {
+  const ids = replies.map(({ headers }) => headers.get("x-request-id") ?? "");
+  const foreign = ids.filter((id) => id !== sent && OWN_ID.test(id));
+  return foreign.map((id) => `the answer to the request ${id} of another client, not to ${sent}`);
+}
+
 function noConnection(error: unknown): Judged {
   return { heard: NOTHING, faults: [`no connection: ${String(error)}`] };
 }
@@ -251,8 +269,13 @@ function isWholeRefusal({ replies, isCut = false }: Heard): boolean {
 
 /** Whatever was sent before on another connection, the next request is answered. */
 async function faultsAfter(client: Client): Promise<string[]> {
-  const { replies } = await client.ask(HEALTH, false);
-  return replies[0]?.status === 200 ? [] : ["no answer to /healthz on another connection"];
+  client.close();
+  const { replies, rest, hangs } = await client.ask(HEALTH, false);
+  if (replies[0]?.status === 200) return [];
+  const came = `${replies[0]?.status ?? "none"} ${rest.slice(0, BODY_CHARS_SHOWN)}`;
+  return [
+    `no answer to /healthz on another connection, but ${came}${hangs ? ", and it hangs" : ""}`,
+  ];
 }
 
 function faultsOf({ replies, hangs }: Heard): string[] {

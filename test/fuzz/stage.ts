@@ -40,6 +40,9 @@ const REPLIES = { replyMemory: 64, replyDisk: 64 };
 const LEARNED = /"(ticket|receipt|content)":"([^"]+)"/g;
 const LEARNED_MAX = 8;
 
+/** Ids of requests that no recipe names. */
+export const OWN_ID = /^own-\d+$/;
+
 interface Parts {
   readonly store: Store;
   readonly services: Services & { readonly webhooks: Webhooks };
@@ -53,6 +56,7 @@ export class Stage {
   readonly port: number;
   readonly dispatch: WatchedDispatch;
   readonly #parts: Parts;
+  #requests = 0;
   /** By member of an answer, the newest last. */
   readonly #learned = new Map<string, readonly string[]>();
 
@@ -100,6 +104,11 @@ export class Stage {
     const stage = new Stage({ store, services, http, gateway, dispatch, folder });
     await createHouse(stage, SEATS);
     return stage;
+  }
+
+  nextRequestId(): string {
+    this.#requests += 1;
+    return `own-${this.#requests}`;
   }
 
   /** What the server did wrong since the last call. */
