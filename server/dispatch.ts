@@ -21,7 +21,7 @@ import {
 } from "./routing/route.ts";
 import { asSent, readBody, refuseHead } from "./routing/validate.ts";
 import { refuseAway } from "./auth/away.ts";
-import { type Match, Router } from "./routing/router.ts";
+import { type Match, refuseRoute, Router } from "./routing/router.ts";
 import type { CommandFront, Services } from "./routing/services.ts";
 import { inSlices } from "./routing/slices.ts";
 import { type Answer, NOT_READY, type Problem, problemAnswer } from "./wire/answers.ts";
@@ -338,15 +338,4 @@ function asRepeated(
 ): Handled | Promise<Handled> {
   if (takesPrefer !== true) return begun;
   return begun instanceof Promise ? begun.then(withApplied) : withApplied(begun);
-}
-
-function refuseRoute({ methods }: Match): Problem {
-  if (methods.length === 0) {
-    return { refused: Result.ENTITY_NOT_FOUND, detail: "There is no such path." };
-  }
-  return {
-    refused: FrontResult.METHOD_NOT_ALLOWED,
-    detail: `This path takes ${methods.join(", ")}.`,
-    headers: [["Allow", methods.join(", ")]],
-  };
 }

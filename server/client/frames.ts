@@ -10,6 +10,8 @@ const LENGTH = 0x7f;
 const [TWO_BYTES, EIGHT_BYTES] = [126, 127];
 const UINT16_MAX = 0xffff;
 const MASK_BYTES = 4;
+/** The largest messages of a server, maps and the answers of a link, take a few megabytes. */
+export const FRAME_BYTES_MAX = 64 * 1_024 * 1_024;
 
 export interface Frame {
   readonly opcode: number;
@@ -52,9 +54,12 @@ export class FrameReader {
   #bytes = 0;
   /** Bytes that the next frame takes at least: a large one is not joined for each of its pieces. */
   #needed = 2;
+  /** A frame announces more than `FRAME_BYTES_MAX`: nothing is kept of it, nor read after it. */
+  isTooLong = false;
 
   /** @returns The frames that are complete now. */
   read(piece: Buffer): Frame[] {
+    if (this.isTooLong) return [];
     this.#pieces.push(piece);
     this.#bytes += piece.length;
     if (this.#bytes < this.#needed) return [];
@@ -71,7 +76,8 @@ export class FrameReader {
       });
       bytes = bytes.subarray(frameBytes);
     }
-    this.#pieces = [bytes];
+    this.isTooLong = this.#needed > FRAME_BYTES_MAX;
+    this.#pieces = this.isTooLong ? [] : [bytes];
     this.#bytes = bytes.length;
     return frames;
   }

@@ -77,6 +77,7 @@ class NodeSocket implements Socket {
 
   #take(piece: Buffer): void {
     for (const frame of this.#frames.read(piece)) this.#handle(frame);
+    if (this.#frames.isTooLong) this.#stream?.destroy();
   }
 
   #handle({ opcode, isFinal, payload }: Frame): void {

@@ -204,7 +204,8 @@ export class EngineLink {
       Authorization: `Bearer ${makeProof(secret)}`,
       "Sec-WebSocket-Protocol": LINK_PROTOCOL,
     };
-    const socket = new UpstreamSocket(new URL(LINK_PATH, engines.present), headers, {
+    const request = { server: engines.present, path: LINK_PATH, headers };
+    const socket = new UpstreamSocket(request, {
       opened: () => {
         this.#isConnected = true;
         this.#heardMs = performance.now();

@@ -10,7 +10,7 @@ import { legacyProblem } from "../routes/v1/problems.ts";
 import { wantsRepresentation } from "../routing/prefer.ts";
 import { asSent, readBody, refuseHead } from "../routing/validate.ts";
 import type { Route } from "../routing/route.ts";
-import { type Match, Router } from "../routing/router.ts";
+import { type Match, refuseRoute, Router } from "../routing/router.ts";
 import { WaitingWork } from "../routing/waiting-work.ts";
 import { type Answer, FALSE, HEALTHY, type Problem, problemAnswer, TRUE } from "../wire/answers.ts";
 import type { Exchange, Found, Front, Judged, RequestHead } from "../wire/front.ts";
@@ -29,6 +29,7 @@ export const BOOKINGS_WAITING_MAX = 8_000;
 const BOOKING = /^\/api\/private\/v[12]\.0\/booking\//;
 const KEY = /^[\x20-\x7e]{1,255}$/;
 const NO_ERRORS: readonly FieldError[] = [];
+const NO_ANSWERS: Route["answers"] = {};
 
 const LOST: Problem = {
   refused: FrontResult.NOT_READY,
@@ -50,8 +51,7 @@ const Way = { OWN: "own", LINK: "link", HTTP: "http" } as const;
 
 interface GatewayFound extends Found {
   readonly way: (typeof Way)[keyof typeof Way];
-  /** Null for a path of the gateway itself. */
-  readonly match: Match | null;
+  readonly match: Match;
   /** The number of its call in the layout of the link; 0 for none. */
   readonly call: number;
 }
@@ -94,13 +94,13 @@ export class GatewayFront implements Front<GatewayFound> {
   }
 
   #classify(match: Match, path: string): GatewayFound {
-    const { route, bodyBytesMax } = match;
+    const { route, bodyBytesMax, isFixed = false } = match;
     const isOwn = OWN_PATHS.has(path) || path.startsWith(INTERNAL_PATHS);
     const isLink = route?.method === "post" && BOOKING.test(route.path);
     const way = isOwn ? Way.OWN : isLink ? Way.LINK : Way.HTTP;
     const name = isLink && route.isLegacy !== true ? callNamed(route.path.split("/").at(-1)) : null;
     const call = name === null ? 0 : CALLS.indexOf(name) + 1;
-    const found = { way, match, call, bodyBytesMax, isPassedOn: way === Way.HTTP };
+    const found = { way, match, call, bodyBytesMax, isFixed, isPassedOn: way === Way.HTTP };
     if (way === Way.LINK) this.#found.set(match, found);
     return found;
   }
@@ -115,20 +115,24 @@ export class GatewayFront implements Front<GatewayFound> {
   }
 
   pass(exchange: Exchange<GatewayFound>, piece: Uint8Array, isLast: boolean): void {
-    const refusal = this.#notNow();
+    // The refusal is on its way; the rest of the body is dropped.
+    if (exchange.answer !== null) return;
     const { engines, metrics } = this.#options;
+    const refusal = this.relay.has(exchange) ? null : this.#notNow();
     if (refusal !== null) this.#refuseLater(exchange, refusal);
-    else if (exchange.protocols === null) this.relay.pass(exchange, piece, isLast);
+    else if (!asksForSocket(exchange)) this.relay.pass(exchange, piece, isLast);
     else {
-      const refuse = () => this.refuse(LOST, exchange);
+      const refuse = (problem: Problem | null) => this.refuse(problem ?? LOST, exchange);
       const onAnswer = (_: Exchange, status: number) => metrics.passed(status);
       openTunnel(exchange, { engine: engines.present, room: this.room, refuse, onAnswer });
     }
   }
 
-  /** A client that tries again at once would keep the gateway busy. */
+  /** A client that tries again at once would keep the gateway busy. To be called once. */
   #refuseLater(exchange: Exchange<GatewayFound>, refusal: Problem): void {
-    this.waiting.refusals.add(() => exchange.respond(this.refuse(refusal, exchange)));
+    const answer = this.refuse(refusal, exchange);
+    exchange.answer = answer;
+    this.waiting.refusals.add(() => exchange.respond(answer));
   }
 
   handle(exchange: Exchange<GatewayFound>): void {
@@ -139,28 +143,32 @@ export class GatewayFront implements Front<GatewayFound> {
 
   async #own(exchange: Exchange<GatewayFound>): Promise<void> {
     const { link, metrics, metricsAuthorization } = this.#options;
-    const { path, authorization } = exchange;
-    if (path === "/healthz") exchange.respond(HEALTHY);
+    const { path, authorization, found } = exchange;
+    const { match } = found!;
+    const isHidden = path.startsWith(INTERNAL_PATHS);
+    if (isHidden || match.route === undefined) {
+      exchange.respond(this.refuse(isHidden ? NOT_HERE : refuseRoute(match), exchange));
+    } else if (path === "/healthz") exchange.respond(HEALTHY);
     else if (path === "/readyz") {
       const isReady = link.isReady && !this.isStopping;
       exchange.respond(isReady ? HEALTHY : this.refuse(LOST, exchange));
-    } else if (path === "/metrics") {
+    } else {
       const isAllowed = metricsAuthorization === null || authorization === metricsAuthorization;
       exchange.respond(isAllowed ? await metrics.answer() : this.refuse(NO_METRICS, exchange));
-    } else exchange.respond(this.refuse(NOT_HERE, exchange));
+    }
   }
 
   #book(exchange: Exchange<GatewayFound>): void {
     const { match, call } = exchange.found!;
     const { link } = this.#options;
-    const route = match!.route!;
+    const route = match.route!;
     const refusal = this.#notNow() ?? this.waiting.refusalOf(route);
     if (refusal !== null || link.room === 0) {
       this.#refuseLater(exchange, refusal ?? LOST);
       return;
     }
     const key = link.keyOf(exchange);
-    const problem = key === 0 ? null : this.#send(exchange, route, { match: match!, key, call });
+    const problem = key === 0 ? null : this.#send(exchange, route, { match, key, call });
     if (problem !== null) {
       this.#respond(exchange, this.refuse(problem, exchange));
       return;
@@ -222,10 +230,15 @@ export class GatewayFront implements Front<GatewayFound> {
 
   refuse(problem: Problem, exchange: Exchange): Answer {
     const { found, path, query } = exchange;
-    const route = (found as GatewayFound | null)?.match?.route;
+    const route = (found as GatewayFound | null)?.match.route;
     const said = route?.isLegacy === true ? legacyProblem(problem, route) : problem;
     return problemAnswer(said, route?.problemPath?.(query) ?? path, Date.now());
   }
+}
+
+/** A handshake elsewhere is a plain GET, as for the engine. */
+function asksForSocket({ protocols, found }: Exchange<GatewayFound>): boolean {
+  return protocols !== null && 101 in (found!.match.route?.answers ?? NO_ANSWERS);
 }
 
 /** Whether the general form of a request fits a frame. Its other members are short. */

@@ -7,10 +7,9 @@ import { Agent as HttpAgent, type ClientRequest, type IncomingMessage, request }
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 import type { Answer, Problem } from "../wire/answers.ts";
 import type { Exchange } from "../wire/front.ts";
-import { FrontResult } from "../wire/replies.ts";
 import type { Peer, SocketHandler } from "../wire/sockets.ts";
 import type { Engines } from "./engines.ts";
-import { type AnswerRoom, answerOf, collect, headersOf, keepId, targetOf } from "./passing.ts";
+import { type AnswerRoom, answerOf, collect, forwarded, keepId, UNFORWARDABLE } from "./passing.ts";
 
 /** The engine closes idle connections after 8 seconds. */
 const IDLE_MS = 5_000;
@@ -44,6 +43,11 @@ export class Relay {
     return this.#open.size;
   }
 
+  /** Whether the engine has a part of the request, and has not answered. */
+  has(exchange: Exchange): boolean {
+    return this.#open.has(exchange);
+  }
+
   /** Takes a piece of a body, and begins with the first. */
   pass(exchange: Exchange, piece: Uint8Array, isLast: boolean): void {
     const upstream = this.#open.get(exchange) ?? this.#begin(exchange);
@@ -66,19 +70,18 @@ export class Relay {
   }
 
   #begin(exchange: Exchange): ClientRequest | null {
-    const headers = headersOf(exchange);
-    const { contentLength } = exchange;
-    if (contentLength !== null) headers["content-length"] = contentLength;
-    const method = exchange.method.toUpperCase();
-    let upstream: ClientRequest;
-    try {
-      const [engine, agent] = [this.#options.engines.present, this.#agent];
-      const options = { agent, method, headers, path: targetOf(exchange) };
-      upstream = (isSecure(engine) ? requestHttps : request)(engine, options);
-    } catch {
-      this.#answer(exchange, this.#options.refuse(MALFORMED, exchange));
+    const { contentLength, protocols } = exchange;
+    const carried = forwarded(exchange);
+    if (carried === null) {
+      this.#answer(exchange, this.#options.refuse(UNFORWARDABLE, exchange));
       return null;
     }
+    const { path, headers } = carried;
+    // No body is read after a handshake, whatever it announces.
+    if (contentLength !== null && protocols === null) headers["content-length"] = contentLength;
+    const [engine, agent] = [this.#options.engines.present, this.#agent];
+    const options = { agent, method: exchange.method.toUpperCase(), headers, path };
+    const upstream = (isSecure(engine) ? requestHttps : request)(engine, options);
     this.#open.set(exchange, upstream);
     exchange.onGone = () => {
       this.#open.delete(exchange);
@@ -86,14 +89,15 @@ export class Relay {
       upstream.destroy();
     };
     upstream
-      .on("response", (response) => this.#take(exchange, response))
-      .on("error", (error) => this.#fail(exchange, error));
+      .on("response", (response) => this.#take(exchange, upstream, response))
+      .on("error", (error) => {
+        if (this.#open.get(exchange) === upstream) this.#fail(exchange, error);
+      });
     return upstream;
   }
 
-  #take(exchange: Exchange, response: IncomingMessage): void {
-    const upstream = this.#open.get(exchange);
-    if (upstream === undefined) {
+  #take(exchange: Exchange, upstream: ClientRequest, response: IncomingMessage): void {
+    if (this.#open.get(exchange) !== upstream) {
       response.destroy();
       return;
     }
@@ -104,12 +108,12 @@ export class Relay {
     if (response.headers["content-type"] === EVENT_STREAM) {
       this.#open.delete(exchange);
       exchange.onGone = null;
-      const following = new PassedStream(response);
+      const following = new ForwardedStream(response);
       this.#answer(exchange, { ...answerOf(response, []), body: "", following });
       return;
     }
     collect(response, this.#options.room, (answer) => {
-      if (!this.#open.has(exchange)) return;
+      if (this.#open.get(exchange) !== upstream) return;
       if (answer === null) this.#fail(exchange, new Error("the answer broke off"));
       else this.#end(exchange, answer);
     });
@@ -117,7 +121,6 @@ export class Relay {
 
   /** The engine is lost, or closed the connection. */
   #fail(exchange: Exchange, error: Error): void {
-    if (!this.#open.has(exchange)) return;
     const { method } = exchange;
     const { syscall } = error as NodeJS.ErrnoException;
     const changesNothing = method === "get" || method === "head" || syscall === "connect";
@@ -159,29 +162,27 @@ export class Relay {
   }
 }
 
-const MALFORMED: Problem = {
-  refused: FrontResult.MALFORMED_REQUEST,
-  detail: "The path or a header has characters that HTTP does not allow.",
-};
-
 function isSecure({ protocol }: URL): boolean {
   return protocol === "https:";
 }
 
 /** Server-sent events of the engine, as fast as the client reads them. */
-class PassedStream implements SocketHandler {
+class ForwardedStream implements SocketHandler {
   readonly #response: IncomingMessage;
 
   constructor(response: IncomingMessage) {
-    this.#response = response.pause();
+    this.#response = response.pause().on("error", () => {});
   }
 
   opened(peer: Peer): void {
+    if (this.#response.closed) {
+      peer.close(1000, "");
+      return;
+    }
     this.#response
       .on("data", (piece: Buffer) => {
         if (!peer.send(piece, false)) this.#response.pause();
       })
-      .on("error", () => {})
       .on("close", () => peer.close(1000, ""))
       .resume();
   }

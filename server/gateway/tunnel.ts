@@ -6,7 +6,7 @@ import type { Answer, Problem } from "../wire/answers.ts";
 import { upgrade } from "../wire/answers.ts";
 import type { Exchange } from "../wire/front.ts";
 import type { Peer, SocketHandler } from "../wire/sockets.ts";
-import { type AnswerRoom, collect, headersOf, keepId, targetOf } from "./passing.ts";
+import { type AnswerRoom, collect, forwarded, keepId, UNFORWARDABLE } from "./passing.ts";
 import { CLOSED_WITHOUT_CODE, UpstreamSocket } from "./web-socket.ts";
 
 const [GOING_AWAY, STOPPING, NO_MEMORY] = [1001, 1012, 1013];
@@ -20,20 +20,21 @@ interface TunnelOptions {
 
 /** Opens a WebSocket to the engine for the one that a client asks for. */
 export function openTunnel(exchange: Exchange, options: TunnelOptions): void {
-  const { protocols } = exchange;
-  const offered = protocols === null || protocols === "" ? {} : protocolsHeader(protocols);
   const answer = (given: Answer) => {
     exchange.onGone = null;
     options.onAnswer(exchange, given.status);
     exchange.respond(given);
   };
   const sender = { name: exchange.apiKey || exchange.address(), hasKey: exchange.apiKey !== "" };
+  const carried = forwarded(exchange);
+  if (carried === null) {
+    answer(options.refuse(UNFORWARDABLE, exchange));
+    return;
+  }
   const tunnel = new Tunnel();
   let isAnswered = false;
-  const url = new URL(targetOf(exchange), options.engine);
   const upstream = new UpstreamSocket(
-    url,
-    { ...headersOf(exchange), ...offered },
+    { server: options.engine, ...carried },
     {
       opened: (protocol) => {
         isAnswered = true;
@@ -53,10 +54,6 @@ export function openTunnel(exchange: Exchange, options: TunnelOptions): void {
   );
   tunnel.upstream = upstream;
   exchange.onGone = () => upstream.destroy();
-}
-
-function protocolsHeader(protocols: string) {
-  return { "Sec-WebSocket-Protocol": protocols };
 }
 
 class Tunnel implements SocketHandler {

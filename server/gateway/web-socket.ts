@@ -11,7 +11,16 @@ import { type Frame, FrameReader, Opcode, plainFrameOf } from "../client/frames.
 
 const ACCEPT_SUFFIX = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 const CODE_BYTES = 2;
+const CLOSE_MS_MAX = 5_000;
 export const CLOSED_WITHOUT_CODE = 1006;
+
+export interface UpstreamRequest {
+  /** With the scheme `http` or `https`. */
+  readonly server: URL;
+  /** Never resolved as a URL, so it cannot name another server. */
+  readonly path: string;
+  readonly headers: OutgoingHttpHeaders;
+}
 
 export interface UpstreamEvents {
   opened(protocol: string): void;
@@ -31,13 +40,13 @@ export class UpstreamSocket {
   #reason = "";
   #hasClosed = false;
 
-  /** @param url - With the scheme `http` or `https`. */
-  constructor(url: URL, headers: OutgoingHttpHeaders, events: UpstreamEvents) {
+  constructor({ server, path, headers }: UpstreamRequest, events: UpstreamEvents) {
     this.#events = events;
     const key = randomBytes(16).toString("base64");
     const upgrade = { Connection: "Upgrade", Upgrade: "websocket", "Sec-WebSocket-Version": "13" };
-    this.#request = (url.protocol === "https:" ? requestHttps : requestHttp)(url, {
+    this.#request = (server.protocol === "https:" ? requestHttps : requestHttp)(server, {
       agent: false,
+      path,
       headers: { ...headers, ...upgrade, "Sec-WebSocket-Key": key },
     });
     this.#request
@@ -47,7 +56,10 @@ export class UpstreamSocket {
           .digest("base64");
         const protocol = response.headers["sec-websocket-protocol"] ?? "";
         if (response.headers["sec-websocket-accept"] === accept) this.#open(stream, head, protocol);
-        else stream.destroy();
+        else {
+          stream.destroy();
+          this.#closed(CLOSED_WITHOUT_CODE, "the handshake was answered wrongly");
+        }
       })
       .on("response", (response) => {
         this.#hasClosed = true;
@@ -72,6 +84,7 @@ export class UpstreamSocket {
 
   #take(piece: Buffer): void {
     for (const frame of this.#frames.read(piece)) this.#handle(frame);
+    if (this.#frames.isTooLong) this.destroy();
   }
 
   #handle({ opcode, isFinal, payload }: Frame): void {
@@ -121,12 +134,18 @@ export class UpstreamSocket {
     this.#stream?.resume();
   }
 
-  /** Sends a close frame; `closed` follows. */
+  /** Sends a close frame; `closed` follows, also when the server does not answer. */
   close(code: number): void {
     const payload = Buffer.alloc(CODE_BYTES);
     payload.writeUInt16BE(code);
-    if (this.#stream === null) this.destroy();
-    else this.#write(Opcode.CLOSE, payload);
+    if (this.#stream === null) {
+      this.destroy();
+      return;
+    }
+    this.#write(Opcode.CLOSE, payload);
+    // Paused, it would never see the end of the connection.
+    this.#stream.resume();
+    this.limitSilence(CLOSE_MS_MAX);
   }
 
   destroy(): void {

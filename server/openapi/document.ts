@@ -122,18 +122,20 @@ class OperationMaker {
 
   #parameters(route: Route, example: Example | undefined): object[] {
     const { params = {}, query = {}, path } = route;
-    const url = new URL(example?.target ?? path, "http://localhost");
+    const [resource = "", search] = (example?.target ?? path).split("?");
+    const segments = resource.split("/");
+    const values = new URLSearchParams(search);
     const inPath = Object.entries(params).map(([name, shape]) => ({
       name,
       in: "path",
       required: true,
       description: idText(path, name),
       schema: this.schemas.refer(shape, ""),
-      ...exampleOf(shape, url.pathname.split("/")[path.split("/").indexOf(`{${name}}`)]),
+      ...exampleOf(shape, segments[path.split("/").indexOf(`{${name}}`)]),
     }));
     const inQuery = Object.entries(query).map(([name, parameter]) => ({
       ...this.#queryParameter(name, parameter),
-      ...exampleOf(parameter.shape, url.searchParams.get(name)),
+      ...exampleOf(parameter.shape, values.get(name)),
     }));
     const key = { $ref: "#/components/parameters/IdempotencyKey" };
     const prefer = { $ref: "#/components/parameters/Prefer" };

@@ -1,5 +1,8 @@
 /** Finds the route of a method and path, in a tree of path segments made from the route table. */
+import { Result } from "../../engine/results.ts";
+import type { Problem } from "../wire/answers.ts";
 import type { Found } from "../wire/front.ts";
+import { FrontResult } from "../wire/replies.ts";
 import type { Method, Route } from "./route.ts";
 import { checksOf, type RouteChecks } from "./validate.ts";
 
@@ -40,8 +43,9 @@ export class Router {
     if (node.routes.has(route.method)) throw new Error(`two routes: ${route.method} ${route.path}`);
     const { bodyBytesMax = BODY_BYTES_MAX } = route;
     const checks = checksOf(route);
-    node.routes.set(route.method, { ...NOT_FOUND, route, checks, bodyBytesMax });
-    if (namesIn(route.path).length === 0) this.#fixed.set(withoutSlash(route.path), node);
+    const isFixed = namesIn(route.path).length === 0;
+    node.routes.set(route.method, { ...NOT_FOUND, route, checks, bodyBytesMax, isFixed });
+    if (isFixed) this.#fixed.set(withoutSlash(route.path), node);
   }
 
   /** Cost: one look-up for a path without parameters, else one per segment. */
@@ -76,6 +80,18 @@ function match({ routes }: Node, method: string, values: readonly string[]): Mat
   return { ...found, params: Object.fromEntries(names.map((name, i) => [name, values[i]!])) };
 }
 
+/** Why a match without a route is refused. */
+export function refuseRoute({ methods }: Match): Problem {
+  if (methods.length === 0) {
+    return { refused: Result.ENTITY_NOT_FOUND, detail: "There is no such path." };
+  }
+  return {
+    refused: FrontResult.METHOD_NOT_ALLOWED,
+    detail: `This path takes ${methods.join(", ")}.`,
+    headers: [["Allow", methods.join(", ")]],
+  };
+}
+
 /** The names of the parameters of a path, in order. */
 export function namesIn(path: string): string[] {
   return segmentsOf(path).flatMap((segment) => PARAMETER.exec(segment)?.[1] ?? []);
@@ -93,8 +109,9 @@ function child(node: Node, segment: string): Node {
   return made;
 }
 
+/** `//` keeps both: it is not the root. */
 function withoutSlash(path: string): string {
-  return path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
+  return path.length > 2 && path.endsWith("/") ? path.slice(0, -1) : path;
 }
 
 function segmentsOf(path: string): string[] {

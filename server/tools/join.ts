@@ -35,7 +35,7 @@ export async function join(source: string, folder: string, token?: string): Prom
   try {
     const copy = new ArrivingCopy({ disk: realDisk, to, onWork });
     try {
-      await receive(new URL(COPY_PATH, source), token, copy);
+      await receive(new URL(source), token, copy);
       return tellCopied(copy.finish(), to);
     } catch (error) {
       copy.abandon();
@@ -47,26 +47,29 @@ export async function join(source: string, folder: string, token?: string): Prom
 }
 
 /** Settles when the whole copy has come. */
-function receive(url: URL, token: string, copy: ArrivingCopy): Promise<void> {
-  const { origin } = url;
+function receive(server: URL, token: string, copy: ArrivingCopy): Promise<void> {
+  const { origin } = server;
   const headers = { Authorization: `Bearer ${token}`, "Sec-WebSocket-Protocol": COPY_PROTOCOL };
   return new Promise((resolve, reject) => {
-    const socket = new UpstreamSocket(url, headers, {
-      opened: () => socket.limitSilence(SILENT_MS_MAX),
-      message: (payload, isBinary) => {
-        try {
-          copy.take(isBinary ? payload : payload.toString());
-        } catch (error) {
-          reject(error instanceof Malformed ? lost(origin, error.message) : error);
-          socket.destroy();
-        }
+    const socket = new UpstreamSocket(
+      { server, path: COPY_PATH, headers },
+      {
+        opened: () => socket.limitSilence(SILENT_MS_MAX),
+        message: (payload, isBinary) => {
+          try {
+            copy.take(isBinary ? payload : payload.toString());
+          } catch (error) {
+            reject(error instanceof Malformed ? lost(origin, error.message) : error);
+            socket.destroy();
+          }
+        },
+        refused: (response) => void refusalOf(origin, response).then(reject),
+        closed: (_, reason) => {
+          if (copy.isWhole) resolve();
+          else reject(lost(origin, reason === "" ? "the connection broke off" : reason));
+        },
       },
-      refused: (response) => void refusalOf(origin, response).then(reject),
-      closed: (_, reason) => {
-        if (copy.isWhole) resolve();
-        else reject(lost(origin, reason === "" ? "the connection broke off" : reason));
-      },
-    });
+    );
   });
 }
 

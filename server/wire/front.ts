@@ -43,6 +43,8 @@ export interface Found {
   readonly bodyBytesMax: number;
   /** Whether its body goes to `pass` as it comes, instead of being kept until it is whole. */
   readonly isPassedOn?: boolean;
+  /** A path of the route table without parameters, as it stands there: never ambiguous. */
+  readonly isFixed?: boolean;
 }
 
 /** What the front decides from the head alone, when a body comes in pieces. */

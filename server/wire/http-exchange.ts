@@ -76,7 +76,7 @@ const NO_LENGTH: Problem = {
 const BAD_LENGTH = malformed("The request needs one Content-Length at most, and not an empty one.");
 const BAD_ENCODING = malformed("The header Transfer-Encoding is empty.");
 const TWO_HOSTS = malformed("The header Host may come only once.");
-const BAD_METHOD = malformed("The method must be in upper case.");
+const BAD_METHOD = malformed("The method must be in upper case, and not CONNECT.");
 /** What UUIDs, traces and Base64 contain: nothing that needs escaping anywhere. */
 const REQUEST_ID = /^[\w.:+/=@~-]{1,128}$/;
 const JSON_TYPE = "application/json";
@@ -84,7 +84,9 @@ const JSON_TYPE = "application/json";
 const CLOSE_LENGTH = "close".length;
 
 export class HttpExchange extends Exchange implements Transfer {
+  /** Not to be used once `isOver`: uWS throws for a response that is answered or aborted. */
   socket: Socket | null = null;
+  /** Answered, or aborted by the client. */
   isOver = false;
   /** Whether the whole request has come. */
   isWhole = false;
@@ -115,6 +117,7 @@ export class HttpExchange extends Exchange implements Transfer {
   #stream: EventStream | null = null;
   readonly #exchanges: Exchanges;
   readonly address = () => {
+    if (this.isOver) return "";
     const address = Buffer.from(this.socket!.getRemoteAddressAsText()).toString();
     return this.#exchanges.proxies.clientOf(address, this.#forwardedFor);
   };
@@ -258,6 +261,9 @@ export class HttpExchange extends Exchange implements Transfer {
   }
 
   respond(answer: Answer): void {
+    // The cut-off has answered. Released, the exchange would serve another request while uWS still
+    // calls it for this one.
+    if (this.isCutOff) return;
     if (!this.isWhole && !this.isOver) {
       this.cutOff(answer);
       return;
@@ -276,6 +282,7 @@ export class HttpExchange extends Exchange implements Transfer {
    * it may still come, the exchange serves no other request.
    */
   cutOff(answer: Answer): void {
+    if (this.isOver) return;
     this.isLast = true;
     this.isCutOff = true;
     this.pieces?.free();
@@ -333,11 +340,11 @@ export class HttpExchange extends Exchange implements Transfer {
   }
 
   override abandon(): void {
-    this.socket!.close();
+    if (!this.isOver) this.socket!.close();
   }
 
   override pauseBody(): void {
-    this.socket!.pause();
+    if (!this.isOver) this.socket!.pause();
   }
 
   override resumeBody(): void {

@@ -22,6 +22,7 @@ import {
   type OnAnswer,
 } from "./http-exchange.ts";
 import { type Named, Sockets } from "./sockets.ts";
+import { AMBIGUOUS_TARGET, isAmbiguous } from "./target.ts";
 import { Transfers } from "./bounds/transfers.ts";
 import { connectToItself, type OwnConnection } from "./websocket/own-connection.ts";
 
@@ -169,10 +170,11 @@ interface ListensOnHost {
   ): unknown;
 }
 
-/** Lower case, as the handlers compare it; empty for what is not a method. */
+/** Lower case, as the handlers compare it; empty for what is not a method of a path. */
 function methodOf(req: HttpRequest): string {
   const method = req.getCaseSensitiveMethod();
-  return METHOD.test(method) ? method.toLowerCase() : "";
+  // CONNECT names a host: a client would take a 2xx for a tunnel to it.
+  return METHOD.test(method) && method !== "CONNECT" ? method.toLowerCase() : "";
 }
 
 class OpenExchanges implements Exchanges {
@@ -318,9 +320,7 @@ class OpenExchanges implements Exchanges {
    * takes no request from there while this one has no answer, so the answer is not given at once.
    */
   #refuseSoon(exchange: HttpExchange, problem: Problem): void {
-    setImmediate(() => {
-      if (!exchange.isOver) exchange.cutOff(this.#refusal(exchange, problem));
-    });
+    setImmediate(() => exchange.cutOff(this.#refusal(exchange, problem)));
   }
 
   #refusal(exchange: HttpExchange, problem: Problem): Answer {
@@ -378,9 +378,12 @@ class OpenExchanges implements Exchanges {
 }
 
 /** @returns Why the body is refused before any of it is read; null when it is read. */
-function problemOfHead({ headProblem, contentLength }: HttpExchange, found: Found): Problem | null {
-  if (headProblem !== null || contentLength === null) return headProblem;
-  return contentLength > found.bodyBytesMax ? tooLarge(found) : null;
+function problemOfHead(exchange: HttpExchange, found: Found): Problem | null {
+  const { headProblem, contentLength, path } = exchange;
+  if (headProblem !== null) return headProblem;
+  // Booking has fixed paths, so it does not pay for the scan.
+  if (found.isFixed !== true && isAmbiguous(path)) return AMBIGUOUS_TARGET;
+  return contentLength !== null && contentLength > found.bodyBytesMax ? tooLarge(found) : null;
 }
 
 function tooLarge({ bodyBytesMax }: Found): Problem {

@@ -111,6 +111,28 @@ function codeOf(text: string): string {
   return text.replaceAll(dead, (match) => (match.startsWith("/") ? "" : '""'));
 }
 
+/** The bases of `new URL` and the static members of `URL`, but for that of the file itself. */
+function basesIn(code: string): string[] {
+  const calls = code.matchAll(/\b(?:new\s+URL|URL\s*\.\s*(?:parse|canParse))\s*\(/g);
+  return [...calls]
+    .map(({ 0: call, index }) => argumentsAt(code, index + call.length)[1]?.trim() ?? "")
+    .filter((base) => base !== "" && base !== "import.meta.url");
+}
+
+/** The arguments of a call, from behind its parenthesis. */
+function argumentsAt(code: string, start: number): string[] {
+  const found = [""];
+  let depth = 0;
+  for (const character of code.slice(start)) {
+    if ("([{".includes(character)) depth += 1;
+    else if (")]}".includes(character)) depth -= 1;
+    if (depth < 0) break;
+    if (character === "," && depth === 0) found.push("");
+    else found[found.length - 1] += character;
+  }
+  return found;
+}
+
 const RULES: readonly Rule[] = [
   {
     name: "a file imports only from the folders that its folder may import",
@@ -154,6 +176,12 @@ const RULES: readonly Rule[] = [
     bad: bad("engine/a.ts", "export const now = () => Date.now();"),
     faultsOf: ({ path, text }) =>
       topFolderOf(path) === "engine" ? (codeOf(text).match(BANNED_IN_ENGINE) ?? []) : [],
+  },
+  {
+    name: "no text is resolved against a base as a URL: it may name another host",
+    bad: bad("server/a.ts", "const url = new URL(targetOf(a, b), engine);"),
+    faultsOf: ({ path, text }) =>
+      ["bench", "test"].includes(topFolderOf(path)) ? [] : basesIn(codeOf(text)),
   },
   {
     name: "a file has at most so many lines",
@@ -277,6 +305,19 @@ test("imports are found in all their forms, and words in comments and strings ar
   ].join("\n");
   expect(importsOf({ path: "x", text })).toEqual(["a", "b", "c", "d", "e", "f"]);
   expect(codeOf('/* Date */ a("Date"); // Date\n`Date` b').trim()).toBe('a(""); \n"" b');
+});
+
+test.each([
+  ['new URL("./a.js", import.meta.url)', 0],
+  ["new URL(text)", 0],
+  ["new URL(f(a, b))", 0],
+  ["new URL(a, b,)", 1],
+  ["new URL(\n  f({ a, b }),\n  base,\n)", 1],
+  ["URL.canParse(a, b) && URL.parse([a, b][0]!, c)", 2],
+  ["new  URL (a, b)", 1],
+  ["new URL(a, import.meta.url + b)", 1],
+])("%s resolves against %i bases", (code, count) => {
+  expect(basesIn(codeOf(code))).toHaveLength(count);
 });
 
 test("a plausible number of files was looked at", () => {

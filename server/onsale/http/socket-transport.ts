@@ -24,9 +24,9 @@ export class SocketTransport {
 
   /** @throws FatalError when the server refuses the connection. */
   async send({ path, body = "{}", onSend }: HttpRequest): Promise<HttpResult> {
-    const { pathname, searchParams } = new URL(path, "http://server");
-    const call = pathname.slice(pathname.lastIndexOf("/") + 1) as Call;
-    const eventId = searchParams.get("eventId")!;
+    const [resource = "", query] = path.split("?");
+    const call = resource.slice(resource.lastIndexOf("/") + 1) as Call;
+    const eventId = new URLSearchParams(query).get("eventId")!;
     onSend?.();
     const sentAtMs = performance.now();
     try {

@@ -64,9 +64,9 @@ test("a copy needs the platform token, and a peer that has one", async () => {
 test("a peer sends one copy at a time, and the next one after it", async () => {
   const { peer, to } = await startPeer();
   const headers = { Authorization: `Bearer ${TOKEN}` };
-  const url = new URL("/api/internal/copy", peer.url);
+  const request = { server: new URL(peer.url), path: "/api/internal/copy", headers };
   const held = await new Promise<UpstreamSocket>((resolve, reject) => {
-    const socket = new UpstreamSocket(url, headers, {
+    const socket = new UpstreamSocket(request, {
       opened: () => {
         // It reads nothing, so the copy does not end.
         socket.pause();

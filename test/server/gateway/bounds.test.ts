@@ -86,13 +86,15 @@ test("a link whose frames wait for a gateway that does not read is closed with 4
 
 test("an engine has so many links, and no more", async () => {
   const stage = await GatewayStage.start();
-  const url = new URL(LINK_PATH, `http://127.0.0.1:${stage.engine.port}`);
+  const server = new URL(`http://127.0.0.1:${stage.engine.port}`);
   const open = () =>
     new Promise<number>((resolve) => {
-      const headers = { Authorization: `Bearer ${makeProof(TEST_SECRET)}` };
+      const headers = {
+        Authorization: `Bearer ${makeProof(TEST_SECRET)}`,
+        "Sec-WebSocket-Protocol": "frontrow.gateway.v1",
+      };
       const socket = new UpstreamSocket(
-        url,
-        { ...headers, "Sec-WebSocket-Protocol": "frontrow.gateway.v1" },
+        { server, path: LINK_PATH, headers },
         {
           opened: () => resolve(101),
           message: () => {},

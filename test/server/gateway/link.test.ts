@@ -16,9 +16,11 @@ const problemOf = ({ body }: { readonly body: unknown }) => JSON.parse(String(bo
 /** Opens a link by hand. @returns What the engine sent, and how it ended. */
 async function openLink(port: number, proof = makeProof(TEST_SECRET)) {
   const seen = { messages: [] as Buffer[], status: 0, code: 0, isOpen: false };
+  const server = new URL(`http://127.0.0.1:${port}`);
+  const protocol = "frontrow.gateway.v1";
+  const headers = { Authorization: `Bearer ${proof}`, "Sec-WebSocket-Protocol": protocol };
   const socket = new UpstreamSocket(
-    new URL(LINK_PATH, `http://127.0.0.1:${port}`),
-    { Authorization: `Bearer ${proof}`, "Sec-WebSocket-Protocol": "frontrow.gateway.v1" },
+    { server, path: LINK_PATH, headers },
     {
       opened: () => void (seen.isOpen = true),
       message: (payload) => void seen.messages.push(payload),

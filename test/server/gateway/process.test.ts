@@ -104,6 +104,39 @@ test("a paused engine is 503 after three seconds, and back when it goes on", asy
   await untilReady(gateway.url);
 });
 
+test("clients that gave up on a silent engine do not end the gateway", async () => {
+  const { engine, gateway } = await startWithGateway({ args: ["--demo"] });
+  const { key, eventId } = engine;
+  const own = { key, session: "s", eventId };
+  const [seat = 0, other = 0] = await freeSeats(engine);
+  const target = `${gateway.url}${V2}/booking/lock?eventId=${eventId}`;
+  const headers = { "X-API-Key": key, "Content-Type": "application/json" };
+  process.kill(engine.pid, "SIGSTOP");
+  onTestFinished(() => void engine.kill("SIGCONT"));
+  const body = JSON.stringify({ sessionId: "s", seats: [{ id: seat }] });
+  // A booking call goes over the link, an upload and a list go over HTTP.
+  const impatient = [
+    fetch(target, { method: "POST", headers, body, signal: AbortSignal.timeout(1_000) }),
+    fetch(`${gateway.url}${V2}/schemas/1/layout/`, {
+      method: "PUT",
+      headers,
+      body: " ".repeat(8 * 1_024 * 1_024),
+      signal: AbortSignal.timeout(1_000),
+    }),
+    fetch(`${gateway.url}${V2}/events/`, { headers, signal: AbortSignal.timeout(1_000) }),
+  ];
+  const outcomes = await Promise.allSettled(impatient);
+  expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
+  while ((await fetch(`${gateway.url}/readyz`)).ok) await sleep(50);
+  await sleep(200);
+  expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200);
+  process.kill(engine.pid, "SIGCONT");
+  await untilReady(gateway.url);
+  // The call that was given up may have been carried out.
+  expect(await lock(() => [gateway.url], { ...own, session: "t" }, other)).toBe("200 true");
+  expect((await gateway.kill("SIGTERM")).code).toBe(0);
+});
+
 test("a gateway with a certificate speaks TLS", async () => {
   const folder = temporaryFolder();
   const [key, cert] = [path.join(folder, "key.pem"), path.join(folder, "cert.pem")];
