@@ -1,8 +1,12 @@
 /** A client that sends any bytes, and reads what comes back as HTTP answers. */
 import net from "node:net";
+import { sleep } from "../support/server-process.ts";
+import type { Departure } from "./recipe.ts";
 
 /** Longer than a hash of a password takes on a busy machine. */
 const ANSWER_MS_MAX = 20_000;
+/** Longer than a client that leaves waits for an answer. */
+const READ_MS_MAX = 2_000;
 const HEAD_END = "\r\n\r\n";
 const SWITCHED = 101;
 const EVENT_STREAM = "text/event-stream";
@@ -85,6 +89,24 @@ export class Client {
     const { text, hangs } = await exchange(socket, null, () => false);
     socket.destroy();
     return { ...readReplies(text, false, true), hangs };
+  }
+
+  /** Disconnects on the way, on a connection of its own. */
+  async leave(bytes: Buffer, { sent, read, afterMs, by }: Departure): Promise<void> {
+    const socket = await this.#connect();
+    socket.on("error", () => {});
+    const hasRead = new Promise<void>((resolve) => {
+      let length = 0;
+      socket.once("close", resolve).on("data", (part: string) => {
+        length += part.length;
+        if (length >= read) resolve();
+      });
+    });
+    socket.write(bytes.subarray(0, Math.ceil(sent * bytes.length)));
+    if (read > 0) await Promise.race([hasRead, sleep(READ_MS_MAX)]);
+    await sleep(afterMs);
+    if (by === "reset") socket.resetAndDestroy();
+    else socket.destroy();
   }
 
   close(): void {

@@ -10,7 +10,8 @@ import os from "node:os";
 import { fileURLToPath } from "node:url";
 import { keepCase, keptCases } from "./found.ts";
 import type { Message, Share } from "./lane.ts";
-import { type Found, ROUND_REQUESTS } from "./round.ts";
+import { GATEWAY_MIB_MAX } from "./gateway/fuzzed-gateway.ts";
+import { type Found, GATEWAY_CROWD, GATEWAY_ROUND_REQUESTS, ROUND_REQUESTS } from "./round.ts";
 import { smallest } from "./smallest.ts";
 
 const LANE = fileURLToPath(new URL("./lane.js", import.meta.url));
@@ -22,16 +23,25 @@ interface Options {
   readonly seed: number;
   readonly jobs: number;
   readonly keep: string | undefined;
+  readonly gateway?: boolean;
+  readonly disturbEvery: number;
 }
 
 const options = new Command("fuzz:http")
   .description(
-    "Sends valid, nearly valid and hostile requests and raw bytes to servers in processes of\n" +
-      "their own. Plays the cases that were found before first. The same seed sends the same.",
+    "Sends valid, nearly valid, odd and hostile requests and raw bytes to servers and gateways in\n" +
+      "processes of their own, from clients that may leave at any moment. Plays the cases that were found before first. The same seed sends the same.",
   )
   .option("--requests <number>", "how many requests", wholeNumber, 100_000)
-  .option("--seed <number>", `seed of the first ${ROUND_REQUESTS} requests`, wholeNumber, 1)
+  .option("--seed <number>", "seed of the first round of requests", wholeNumber, 1)
   .option("--jobs <number>", "processes at once", wholeNumber, os.availableParallelism())
+  .option("--gateway", `send all through gateways, from ${GATEWAY_CROWD} clients each`)
+  .option(
+    "--disturb-every <number>",
+    "with --gateway: its engine fails as often",
+    wholeNumber,
+    1_000,
+  )
   .option("--keep <text>", "keep what is found as a case for the tests; the text says what it is")
   .parse()
   .opts<Options>();
@@ -45,6 +55,7 @@ function wholeNumber(text: string): number {
 const counts = new Map<string, number>();
 const children: ChildProcess[] = [];
 let done = 0;
+let gatewayMiB = 0;
 let failure: { readonly name: string; readonly seed: number; readonly found: Found } | null = null;
 
 const bar = process.stderr.isTTY ? startBar() : null;
@@ -61,14 +72,16 @@ function startBar(): SingleBar {
 }
 
 /** Rounds in turn to each process. */
-function sharesOf({ requests, seed, jobs }: Options): Share[] {
-  const count = Math.ceil(requests / ROUND_REQUESTS);
+function sharesOf({ requests, seed, jobs, gateway = false, disturbEvery }: Options): Share[] {
+  const size = gateway ? GATEWAY_ROUND_REQUESTS : ROUND_REQUESTS;
+  const count = Math.ceil(requests / size);
   const rounds = Array.from({ length: count }, (_, i) => ({
     seed: seed + i,
-    count: Math.min(ROUND_REQUESTS, requests - i * ROUND_REQUESTS),
+    count: Math.min(size, requests - i * size),
   }));
   return Array.from({ length: Math.min(jobs, count) }, (_, lane) => ({
     rounds: rounds.filter((_round, i) => i % jobs === lane),
+    disturbEvery: gateway ? disturbEvery : null,
   }));
 }
 
@@ -106,6 +119,7 @@ function hear(message: Message): void {
     return;
   }
   const { played, name, seed } = message;
+  gatewayMiB = Math.max(gatewayMiB, played.gatewayMiB);
   for (const [label, count] of Object.entries(played.counts)) {
     counts.set(label, (counts.get(label) ?? 0) + count);
   }
@@ -120,6 +134,7 @@ function fail(name: string, seed: number, found: Found): void {
 async function report(): Promise<void> {
   const rows = [...counts].toSorted(([a], [b]) => (a < b ? -1 : 1));
   for (const [label, count] of rows) print(`${count.toLocaleString("en").padStart(12)}  ${label}`);
+  print(`largest memory of a gateway: ${gatewayMiB} MiB, at most ${GATEWAY_MIB_MAX}`);
   if (failure === null) {
     const requests = options.requests.toLocaleString("en");
     print(`${keptCases().length} cases and ${requests} requests: nothing found`);
@@ -130,11 +145,15 @@ async function report(): Promise<void> {
   print(`FOUND at ${name}, request ${found.recipes.length}:`);
   for (const fault of found.faults) print(`  ${fault}`);
   if (found.recipes.length === 0) return;
-  const recipes = await smallest(found.recipes);
+  const { gateway = false, disturbEvery, keep } = options;
+  const crowd = gateway ? GATEWAY_CROWD : 1;
+  const recipes = await smallest(found.recipes, crowd);
   print(`${recipes.length} of the requests show it; the last is ${JSON.stringify(recipes.at(-1))}`);
-  print(`to see it again: npm run fuzz:http -- --seed ${seed} --requests ${found.recipes.length}`);
-  if (options.keep !== undefined)
-    print(`kept: ${keepCase({ found: options.keep, recipes }, seed)}`);
+  const mode = gateway ? ` --gateway --disturb-every ${disturbEvery}` : "";
+  print(
+    `to see it again: npm run fuzz:http -- --seed ${seed} --requests ${found.recipes.length}${mode}`,
+  );
+  if (keep !== undefined) print(`kept: ${keepCase({ found: keep, recipes, crowd }, seed)}`);
 }
 
 function print(line: string): void {

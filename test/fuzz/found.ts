@@ -10,6 +10,8 @@ export interface KeptCase {
   /** What was wrong, in a few words. */
   readonly found: string;
   readonly recipes: readonly Recipe[];
+  /** Clients at once; 1 by default. */
+  readonly crowd?: number;
 }
 
 export function keptCases(): KeptCase[] {

@@ -5,35 +5,55 @@ import { expect, test } from "vitest";
 import { collect, exitOf, ROOT, spawnNode } from "../support/server-process.ts";
 
 const COMMAND = path.join(ROOT, "dist/test/fuzz/command.js");
-const REQUESTS = 4_000;
 const SEED_MAX = 1_000_000;
 /** Generous, because the machine may be busy. */
 const MS_MAX = 300_000;
 
 const seed = Number(process.env["FRONTROW_FUZZ_SEED"] ?? randomInt(SEED_MAX));
 
+/** @param least - Of each kind; a run with fewer has not looked. */
+async function expectNothing(args: readonly string[], least: Readonly<Record<string, number>>) {
+  const options = ["--seed", String(seed), "--jobs", "1"];
+  const child = spawnNode(COMMAND, { args: [...args, ...options] });
+  const output = collect(child);
+  expect(await exitOf(child), output.stdout + output.stderr).toEqual({ code: 0, signal: null });
+  expect(output.stdout).toMatch(/requests: nothing found\n$/);
+  for (const [label, number] of Object.entries(least)) {
+    const count = new RegExp(`^ *([\\d,]+)  ${label}$`, "m").exec(output.stdout)?.[1];
+    expect(Number(count?.replace(",", "")), label).toBeGreaterThanOrEqual(number);
+  }
+}
+
+const REQUESTS = 4_000;
+const KINDS = ["valid", "nearly valid", "hostile", "bytes", "again", "socket", "odd"];
+const LABELS = [...KINDS, "client leaves", "200", "400"];
+
 test(
   `seed ${seed}: no request of ${REQUESTS} gets a 500, hangs, or changes anything when refused`,
-  async () => {
-    const args = ["--requests", String(REQUESTS), "--seed", String(seed), "--jobs", "1"];
-    const child = spawnNode(COMMAND, { args });
-    const output = collect(child);
-    expect(await exitOf(child), output.stdout + output.stderr).toEqual({ code: 0, signal: null });
-    expect(output.stdout).toMatch(/requests: nothing found\n$/);
-    // A run without these has not looked.
-    for (const label of [
-      "valid",
-      "nearly valid",
-      "hostile",
-      "bytes",
-      "again",
-      "socket",
-      "200",
-      "400",
-    ]) {
-      const count = new RegExp(`^ *([\\d,]+)  ${label}$`, "m").exec(output.stdout)?.[1];
-      expect(Number(count?.replace(",", "")), label).toBeGreaterThan(40);
-    }
-  },
+  () =>
+    expectNothing(
+      ["--requests", String(REQUESTS)],
+      Object.fromEntries(LABELS.map((label) => [label, 41])),
+    ),
+  MS_MAX,
+);
+
+const GATEWAY_REQUESTS = 1_200;
+const DISTURB_EVERY = 300;
+
+test(
+  `seed ${seed}: ${GATEWAY_REQUESTS} requests, and an engine that fails → a gateway serves on, and ` +
+    "connects to nothing else",
+  () =>
+    expectNothing(
+      [
+        "--gateway",
+        "--requests",
+        String(GATEWAY_REQUESTS),
+        "--disturb-every",
+        String(DISTURB_EVERY),
+      ],
+      { odd: 300, "client leaves": 100, "engine fails": 4, "200": 50, "503": 1 },
+    ),
   MS_MAX,
 );

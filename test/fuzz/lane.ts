@@ -1,10 +1,14 @@
 /** A process of the fuzzer: plays rounds and reports to its parent. */
 import { keptCases } from "./found.ts";
-import { play, type Played, recipesOf } from "./round.ts";
+import { GATEWAY_CROWD, gatewayRecipesOf, play, type Played, recipesOf } from "./round.ts";
 
 /** What a process is to play: rounds by seed, or the cases that were found before. */
 export type Share =
-  | { readonly rounds: readonly { readonly seed: number; readonly count: number }[] }
+  | {
+      readonly rounds: readonly { readonly seed: number; readonly count: number }[];
+      /** Requests to a gateway for each failure of its engine; null for the usual rounds. */
+      readonly disturbEvery: number | null;
+    }
   | { readonly cases: true };
 
 export type Message =
@@ -24,12 +28,13 @@ process.once("message", (share: Share) => void work(share));
 process.once("disconnect", () => process.exit());
 
 async function work(share: Share): Promise<void> {
-  for (const { seed, name, recipes } of tasksOf(share)) {
+  for (const { seed, name, recipes, crowd } of tasksOf(share)) {
     let done = 0;
-    const played = await play(recipes(), () => {
+    const onRecipe = () => {
       done += 1;
       if (done % TELL_EVERY === 0) tell({ kind: "going", done: TELL_EVERY });
-    });
+    };
+    const played = await play(recipes(), { crowd, tell: onRecipe });
     tell({ kind: "played", seed, name, played });
     if (played.found !== null) break;
   }
@@ -38,16 +43,20 @@ async function work(share: Share): Promise<void> {
 
 function tasksOf(share: Share) {
   if ("cases" in share) {
-    return keptCases().map(({ found, recipes }) => ({
+    return keptCases().map(({ found, recipes, crowd = 1 }) => ({
       seed: 0,
       name: found,
       recipes: () => recipes,
+      crowd,
     }));
   }
+  const { disturbEvery } = share;
   return share.rounds.map(({ seed, count }) => ({
     seed,
     name: `seed ${seed}`,
-    recipes: () => recipesOf(seed, count),
+    recipes: () =>
+      disturbEvery === null ? recipesOf(seed, count) : gatewayRecipesOf(seed, count, disturbEvery),
+    crowd: disturbEvery === null ? 1 : GATEWAY_CROWD,
   }));
 }
 

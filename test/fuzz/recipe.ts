@@ -8,6 +8,32 @@ export interface Request {
   readonly query: Readonly<Record<string, Value>>;
   readonly headers: readonly (readonly [name: string, value: Value])[];
   readonly body: Value | undefined;
+  /** Replaces path and query, byte for byte; `{port}` is the port of the forbidden address. */
+  readonly target?: string;
+  /** `HTTP/1.1` by default. */
+  readonly version?: string;
+}
+
+/** A client that disconnects early. */
+export interface Departure {
+  /** Share of the request sent before; 1 for all of it. */
+  readonly sent: number;
+  /** Bytes of the answer read before. */
+  readonly read: number;
+  /** Pause before the disconnect. */
+  readonly afterMs: number;
+  readonly by: "close" | "reset";
+}
+
+/** A failure of the engine behind the gateway, which starts with the request. */
+export interface Disturbance {
+  /**
+   * `silent`: connections stay open, as of a stopped process. `close`, `reset` and `torn` (half of
+   * the next answer): all connections end, new ones are refused. `trickle`: answers come in single
+   * bytes. `endless` and `unframed`: the body of an answer does not end, with and without chunks.
+   */
+  readonly kind: "silent" | "close" | "reset" | "torn" | "trickle" | "endless" | "unframed";
+  readonly ms: number;
 }
 
 /** A change of the bytes of a request at a share of their length. */
@@ -27,7 +53,7 @@ export interface Frame {
 }
 
 export interface Recipe {
-  readonly kind: "valid" | "nearly valid" | "hostile" | "bytes" | "again" | "socket";
+  readonly kind: "valid" | "nearly valid" | "hostile" | "bytes" | "again" | "socket" | "odd";
   readonly request: Request;
   /** Of the bytes of the request, or of those that follow a handshake. */
   readonly damages: readonly ByteDamage[];
@@ -35,4 +61,6 @@ export interface Recipe {
   readonly frames?: readonly Frame[];
   /** Whether the request goes to a gateway in front of the server. */
   readonly isThroughGateway?: boolean;
+  readonly departure?: Departure;
+  readonly disturbance?: Disturbance;
 }

@@ -4,12 +4,23 @@
  */
 import fc, { type Arbitrary } from "fast-check";
 import { byteDamage, damaged } from "./damage.ts";
+import { departures, oddRecipes } from "./odd.ts";
 import { type Operation, operations, pagePaths } from "./grammar.ts";
 import type { Recipe, Request } from "./recipe.ts";
 import { socketRecipes } from "./sockets/frames.ts";
 import { anyShare, type Value } from "./values.ts";
 
-const SHARE_THROUGH_GATEWAY = 0.25;
+/** How requests are drawn. */
+export interface Profile {
+  readonly throughGateway: number;
+  readonly leaving: number;
+  /** Weight of odd requests; all others have 22. */
+  readonly odd: number;
+}
+
+export const USUAL: Profile = { throughGateway: 0.25, leaving: 0.04, odd: 2 };
+export const GATEWAY: Profile = { throughGateway: 1, leaving: 0.2, odd: 14 };
+
 /** Each hashes a password, which takes a thousand times as long as another request. */
 const SLOW = /auth\/login|(organizations|tenants)\/$/;
 const SLOW_WEIGHT = 1;
@@ -25,7 +36,7 @@ const EXTRAS: readonly (readonly [string, string])[] = [
   ["X-Request-ID", "fuzz-1"],
 ];
 
-export function recipes(): Arbitrary<Recipe> {
+export function recipes(profile: Profile): Arbitrary<Recipe> {
   const valid = fc.oneof(
     ...operations().map((operation) => ({
       arbitrary: requestOf(operation),
@@ -59,12 +70,15 @@ export function recipes(): Arbitrary<Recipe> {
     { arbitrary: bytes, weight: 1 },
     { arbitrary: plain("again", valid), weight: 1 },
     { arbitrary: socketRecipes(headersOf), weight: 2 },
+    { arbitrary: oddRecipes(valid), weight: profile.odd },
   );
-  const isThroughGateway = anyShare().map((share) => share < SHARE_THROUGH_GATEWAY);
-  return fc.tuple(any, isThroughGateway).map(([recipe, isThrough]) => ({
-    ...recipe,
-    isThroughGateway: isThrough,
-  }));
+  return fc
+    .tuple(any, anyShare(), anyShare(), departures())
+    .map(([recipe, way, stay, departure]) => ({
+      ...(stay < profile.leaving && { departure }),
+      ...recipe,
+      isThroughGateway: way < profile.throughGateway,
+    }));
 }
 
 /** The pages that the API reference does not describe. */

@@ -2,84 +2,131 @@
 import fc from "fast-check";
 import { ERROR_ENTRIES } from "../../server/docs/error-entries.ts";
 import { Client, type Heard, type Reply } from "./client.ts";
-import type { Frame, Recipe } from "./recipe.ts";
-import { recipes } from "./recipes.ts";
-import { Stage } from "./stage.ts";
+import { disturbance } from "./odd.ts";
+import type { Departure, Frame, Recipe } from "./recipe.ts";
+import { GATEWAY, recipes, USUAL } from "./recipes.ts";
+import { OWN_ID, Stage } from "./stage.ts";
 import { BINARY_PROTOCOL } from "./sockets/frames.ts";
 import { frameBytes, lastCommand, ping, readSpoken } from "./sockets/frame-bytes.ts";
 import { hasFailed } from "./watch.ts";
 import { bytesOf, damagedBytes } from "./wire.ts";
+import { sleep } from "../support/server-process.ts";
 
+/** Requests of a store; and of a gateway, long enough to show a leak. */
 export const ROUND_REQUESTS = 5_000;
+export const GATEWAY_ROUND_REQUESTS = 20_000;
+/** Clients of a gateway at once. */
+export const GATEWAY_CROWD = 16;
 /** The state is compared with that of the records after so many requests. */
 const COMPARED = 100;
+const GATEWAY_COMPARED = 1_000;
+/** Pause of a client after 503, so that an absent engine does not use up the requests. */
+const RETRY_MS = 100;
+const NOT_READY = 503;
 /** The library's answer to HTTP/1.0. */
 const OTHER_VERSION = 505;
 const SWITCHED = 101;
 const NO_HEADERS: Reply["headers"] = new Map();
+const NOTHING: Heard = { replies: [], rest: "", hangs: false };
 const REFUSED = 400;
 /** By the limits that an organization may set: a retry counts, too. */
 const LIMITED = 429;
 const BODY_CHARS_SHOWN = 300;
 const STRAYED = "the state is another one than its records make";
 const HEALTH = Buffer.from("GET /healthz HTTP/1.1\r\nHost: fuzz\r\n\r\n");
+const REQUEST_ID = "X-Request-ID";
 
 export interface Found {
   /** What was wrong. */
   readonly faults: readonly string[];
-  /** The recipe at which it showed, and those before it. */
+  /** Those that had begun; the one at which it showed comes last. */
   readonly recipes: readonly Recipe[];
 }
 
 export interface Played {
   readonly counts: Readonly<Record<string, number>>;
   readonly found: Found | null;
+  /** Largest resident memory of the gateway. */
+  readonly gatewayMiB: number;
 }
 
 /** @returns The recipes of a round; the same for the same seed. */
 export function recipesOf(seed: number, count: number): Recipe[] {
-  return fc.sample(recipes(), { seed, numRuns: count });
+  return fc.sample(recipes(USUAL), { seed, numRuns: count });
 }
 
-/**
- * @param tell - Called after each recipe.
- * @param compared - How many recipes are played before the state is compared again.
- */
-export async function play(
-  all: readonly Recipe[],
-  tell: () => void = () => {},
-  compared = COMPARED,
-): Promise<Played> {
+/** @returns The same for a gateway. The engine fails with each of so many requests. */
+export function gatewayRecipesOf(seed: number, count: number, disturbEvery: number): Recipe[] {
+  return fc.sample(recipes(GATEWAY), { seed, numRuns: count }).map((recipe, index) => {
+    const before = Math.floor(index / disturbEvery);
+    if ((index + 1) % disturbEvery !== 0) return recipe;
+    const [failure] = fc.sample(disturbance(before), { seed: seed + before, numRuns: 1 });
+    return { ...recipe, disturbance: failure! };
+  });
+}
+
+export interface PlayOptions {
+  /** Clients at once. */
+  readonly crowd: number;
+  /** Called after each recipe. */
+  readonly tell?: () => void;
+  /** Recipes between two comparisons of the state. */
+  readonly compared?: number;
+}
+
+export async function play(all: readonly Recipe[], options: PlayOptions): Promise<Played> {
+  const { crowd, compared = crowd === 1 ? COMPARED : GATEWAY_COMPARED } = options;
   const broken: string[] = [];
   const stage = await Stage.open((error) => broken.push(`the process would end: ${String(error)}`));
-  const player = new Player(stage);
   const counts: Record<string, number> = {};
-  try {
-    for (const [index, recipe] of all.entries()) {
+  const count = (label: string) => (counts[label] = (counts[label] ?? 0) + 1);
+  let next = 0;
+  let found: Found | null = null;
+  const note = (faults: readonly string[], index = next - 1) => {
+    if (faults.length === 0) return;
+    found ??= { faults, recipes: [...all.slice(0, next).toSpliced(index, 1), all[index]!] };
+  };
+  const follow = async (player: Player) => {
+    while (found === null && next < all.length) {
+      const index = next++;
+      const recipe = all[index]!;
       const { heard, faults } = await player.play(recipe);
-      for (const label of [recipe.kind, ...heard.replies.map(({ status }) => String(status))]) {
-        counts[label] = (counts[label] ?? 0) + 1;
-      }
-      const seen = [...broken, ...faults, ...stage.takeFaults()];
+      const statuses = heard.replies.map(({ status }) => status);
+      for (const label of [...labelsOf(recipe), ...statuses.map(String)]) count(label);
+      // A gateway that ends closes connections before its exit is known.
+      const late = faults.length > 0 ? await stage.gateway.takeLateFaults() : [];
+      const seen = [...late, ...broken, ...faults, ...stage.takeFaults()];
       const isCompared = (index + 1) % compared === 0 || index + 1 === all.length;
       if (isCompared && stage.dispatch.hasStrayed()) seen.push(STRAYED);
-      if (seen.length > 0) {
-        const found = { faults: seen, recipes: all.slice(0, index + 1) };
-        const isLate = compared > 1 && seen.includes(STRAYED);
-        return { counts, found: isLate ? await narrowed(found, tell) : found };
-      }
-      tell();
+      note(seen, index);
+      options.tell?.();
+      if (crowd > 1 && statuses.includes(NOT_READY)) await sleep(RETRY_MS);
     }
-    return { counts, found: null };
+  };
+  const players = Array.from({ length: crowd }, () => new Player(stage, crowd === 1));
+  try {
+    await Promise.all(players.map(follow));
+    note([...broken, ...(await stage.gateway.takeLateFaults()), ...stage.takeFaults()]);
   } finally {
-    player.close();
+    for (const player of players) player.close();
     await stage.close();
   }
+  const isLate = compared > 1 && (found as Found | null)?.faults.includes(STRAYED) === true;
+  if (isLate) found = await narrowed(found!, options);
+  return { counts, found, gatewayMiB: stage.gateway.peakMiB };
+}
+
+function labelsOf({ kind, departure, disturbance }: Recipe): string[] {
+  return [
+    kind,
+    ...(departure === undefined ? [] : ["client leaves"]),
+    ...(disturbance === undefined ? [] : ["engine fails", `engine: ${disturbance.kind}`]),
+  ];
 }
 
 /** Plays the recipes again, compares after each, and so finds the first that shows a fault. */
-async function narrowed(found: Found, tell: () => void): Promise<Found> {
-  return (await play(found.recipes, tell, 1)).found ?? found;
+async function narrowed(found: Found, options: PlayOptions): Promise<Found> {
+  return (await play(found.recipes, { ...options, compared: 1 })).found ?? found;
 }
 
 interface Judged {
@@ -89,30 +136,51 @@ interface Judged {
 
 class Player {
   readonly #stage: Stage;
+  readonly #isAlone: boolean;
   readonly #direct: Client;
   readonly #throughGateway: Client;
 
-  constructor(stage: Stage) {
+  /** @param isAlone - Whether no other client changes the store meanwhile. */
+  constructor(stage: Stage, isAlone: boolean) {
     this.#stage = stage;
+    this.#isAlone = isAlone;
     this.#direct = new Client(stage.port);
-    this.#throughGateway = new Client(stage.gatewayPort);
+    this.#throughGateway = new Client(stage.gateway.port);
   }
 
   async play(recipe: Recipe): Promise<Judged> {
+    const { gateway, dispatch } = this.#stage;
     const client = recipe.isThroughGateway === true ? this.#throughGateway : this.#direct;
-    const wrote = this.#stage.dispatch.mark();
-    const { heard, faults } = await this.#send(client, recipe);
+    const hasEngine = gateway.watchEngine();
+    const isBack = recipe.disturbance && gateway.disturb(recipe.disturbance);
+    const wrote = dispatch.mark();
+    const { heard, faults } = await this.#send(client, recipe).catch(noConnection);
+    await isBack;
     for (const { body } of heard.replies) this.#stage.learn(body);
+    if (client === this.#throughGateway && !hasEngine()) {
+      return { heard, faults: faults.filter((fault) => !mayFollowLoss(fault)) };
+    }
     // The dispatch watches what comes over HTTP; a gateway sends bookings over its link. Of bytes,
     // the client leaves before it has every answer.
     const isHttp = client === this.#direct && recipe.frames === undefined;
-    const isWatched = isHttp || recipe.kind === "bytes";
+    const isWatched = isHttp || recipe.kind === "bytes" || !this.#isAlone;
     const isRefused = !isWatched && isWholeRefusal(heard);
     const isWrong = isRefused && wrote();
     return { heard, faults: isWrong ? [...faults, "refused, but wrote records"] : faults };
   }
 
+  /** The answer repeats the id of its request: none may reach another client. */
   async #send(client: Client, recipe: Recipe): Promise<Judged> {
+    const { request } = recipe;
+    if (request.headers.some(([name]) => name === REQUEST_ID)) return this.#sendAs(client, recipe);
+    const id = this.#stage.nextRequestId();
+    const headers = [...request.headers, [REQUEST_ID, id] as const];
+    const judged = await this.#sendAs(client, { ...recipe, request: { ...request, headers } });
+    return { ...judged, faults: [...judged.faults, ...faultsOfIds(judged.heard, id)] };
+  }
+
+  async #sendAs(client: Client, recipe: Recipe): Promise<Judged> {
+    if (recipe.departure !== undefined) return this.#leave(client, recipe, recipe.departure);
     if (recipe.frames !== undefined) return this.#converse(client, recipe, recipe.frames);
     const bytes = bytesOf(recipe, this.#stage.pools);
     const isHead = recipe.request.method === "head";
@@ -125,6 +193,13 @@ class Player {
     if (recipe.kind !== "again") return { heard, faults };
     const twice = await client.ask(bytes, isHead);
     return { heard, faults: [...faults, ...faultsOf(twice), ...faultsOfTwo(recipe, heard, twice)] };
+  }
+
+  async #leave(client: Client, recipe: Recipe, departure: Departure): Promise<Judged> {
+    const { pools } = this.#stage;
+    const frames = (recipe.frames ?? []).map((frame) => frameBytes(frame, pools));
+    await client.leave(Buffer.concat([bytesOf(recipe, pools), ...frames]), departure);
+    return { heard: NOTHING, faults: await faultsAfter(client) };
   }
 
   /** Every frame that is whole is answered, or the connection closed. */
@@ -172,6 +247,21 @@ class Player {
   }
 }
 
+function faultsOfIds({ replies }: Heard, sent: string): string[] {
+  const ids = replies.map(({ headers }) => headers.get("x-request-id") ?? "");
+  const foreign = ids.filter((id) => id !== sent && OWN_ID.test(id));
+  return foreign.map((id) => `the answer to the request ${id} of another client, not to ${sent}`);
+}
+
+function noConnection(error: unknown): Judged {
+  return { heard: NOTHING, faults: [`no connection: ${String(error)}`] };
+}
+
+/** A lost engine is 503, and no answer to a change whose outcome is unknown. */
+function mayFollowLoss(fault: string): boolean {
+  return /^503: |^a command was answered with 503|^the connection ended|^a retry got/.test(fault);
+}
+
 /** Whether each answer is known, and none is that to a change. */
 function isWholeRefusal({ replies, isCut = false }: Heard): boolean {
   return !isCut && replies.length > 0 && replies.every(({ status }) => status >= REFUSED);
@@ -179,8 +269,13 @@ function isWholeRefusal({ replies, isCut = false }: Heard): boolean {
 
 /** Whatever was sent before on another connection, the next request is answered. */
 async function faultsAfter(client: Client): Promise<string[]> {
-  const { replies } = await client.ask(HEALTH, false);
-  return replies[0]?.status === 200 ? [] : ["no answer to /healthz on another connection"];
+  client.close();
+  const { replies, rest, hangs } = await client.ask(HEALTH, false);
+  if (replies[0]?.status === 200) return [];
+  const came = `${replies[0]?.status ?? "none"} ${rest.slice(0, BODY_CHARS_SHOWN)}`;
+  return [
+    `no answer to /healthz on another connection, but ${came}${hangs ? ", and it hangs" : ""}`,
+  ];
 }
 
 function faultsOf({ replies, hangs }: Heard): string[] {

@@ -1,13 +1,14 @@
-/** A server on a store of its own, in this process, with what requests can name in it. */
+/**
+ * A server on a store of its own, in this process, with what requests can name in it, and a gateway
+ * before it in another process.
+ */
 import fs from "node:fs";
 import path from "node:path";
 import { pino } from "pino";
 import { openEngine, type Store } from "../../persistence/store/open-engine.ts";
 import { Copies } from "../../server/cluster/copies.ts";
 import { bootstrap } from "../../server/bootstrap.ts";
-import { Engines } from "../../server/gateway/engines.ts";
 import { OpenLinks } from "../../server/gateway/engine/links.ts";
-import { type RunningGateway, startGateway } from "../../server/gateway/gateway.ts";
 import { servicesOf } from "../../server/main.ts";
 import { StoreReports } from "../../server/observe/store-reports.ts";
 import { routeTable } from "../../server/routes/table.ts";
@@ -17,9 +18,9 @@ import { type HttpServer, listen } from "../../server/wire/http.ts";
 import { StartingFront } from "../../server/wire/front.ts";
 import { createHouse, TENANT_TOKEN } from "../faults/support/serving.ts";
 import { ROOT } from "../sim/seed.ts";
+import { FuzzedGateway } from "./gateway/fuzzed-gateway.ts";
 import { LATER } from "./grammar.ts";
 import type { Pools } from "./values.ts";
-import { sleep } from "../support/server-process.ts";
 import { Records, WatchedDispatch } from "./watch.ts";
 
 const HOST = "127.0.0.1";
@@ -29,7 +30,6 @@ const ORGANIZATIONS = 2;
 const PASSWORD = "a long password";
 const PLATFORM_TOKEN = "platform-token-of-the-fuzzer";
 const GATEWAY_SECRET = "5e".repeat(32);
-const LINK_EVERY_MS = 5;
 const SILENT = pino({ level: "silent" });
 /** Far above what a round asks: each bad key and password is to be looked at. */
 const MANY_PER_MINUTE = 1_000_000_000;
@@ -40,11 +40,14 @@ const REPLIES = { replyMemory: 64, replyDisk: 64 };
 const LEARNED = /"(ticket|receipt|content)":"([^"]+)"/g;
 const LEARNED_MAX = 8;
 
+/** Ids of requests that no recipe names. */
+export const OWN_ID = /^own-\d+$/;
+
 interface Parts {
   readonly store: Store;
   readonly services: Services & { readonly webhooks: Webhooks };
   readonly http: HttpServer;
-  readonly gateway: RunningGateway;
+  readonly gateway: FuzzedGateway;
   readonly dispatch: WatchedDispatch;
   readonly folder: string;
 }
@@ -53,6 +56,7 @@ export class Stage {
   readonly port: number;
   readonly dispatch: WatchedDispatch;
   readonly #parts: Parts;
+  #requests = 0;
   /** By member of an answer, the newest last. */
   readonly #learned = new Map<string, readonly string[]>();
 
@@ -62,8 +66,8 @@ export class Stage {
     this.port = parts.http.port;
   }
 
-  get gatewayPort(): number {
-    return this.#parts.gateway.port;
+  get gateway(): FuzzedGateway {
+    return this.#parts.gateway;
   }
 
   /** @param onBroken - Called with what would end the process of a server. */
@@ -96,24 +100,20 @@ export class Stage {
     const dispatch = new WatchedDispatch(records, services, routeTable("0.0.0-fuzz", true), SILENT);
     http.front = dispatch;
     services.webhooks.begin();
-    const gateway = await startGateway({
-      host: HOST,
-      port: 0,
-      engines: new Engines([new URL(`http://${HOST}:${http.port}`)]),
-      secret: GATEWAY_SECRET,
-      metricsToken: undefined,
-      log: SILENT,
-      onBroken,
-    });
-    while (!gateway.link.isReady) await sleep(LINK_EVERY_MS);
+    const gateway = await FuzzedGateway.start(http.port, GATEWAY_SECRET, folder);
     const stage = new Stage({ store, services, http, gateway, dispatch, folder });
     await createHouse(stage, SEATS);
     return stage;
   }
 
+  nextRequestId(): string {
+    this.#requests += 1;
+    return `own-${this.#requests}`;
+  }
+
   /** What the server did wrong since the last call. */
   takeFaults(): readonly string[] {
-    return this.dispatch.takeFaults();
+    return [...this.dispatch.takeFaults(), ...this.gateway.takeFaults()];
   }
 
   request(method: string, target: string, body: unknown, key: unknown): Promise<Response> {
@@ -126,6 +126,7 @@ export class Stage {
     if (name.startsWith("Bearer ")) {
       return this.pools(name.slice("Bearer ".length)).map((key) => `Bearer ${key}`);
     }
+    if (name === "forbiddenPorts") return [this.gateway.forbiddenPort];
     if (name.startsWith(LATER)) return this.pools(name.slice(LATER.length)).slice(1);
     return POOLS[name]?.(this.#parts.services) ?? this.#learned.get(name) ?? [];
   };
@@ -140,7 +141,7 @@ export class Stage {
 
   async close(): Promise<void> {
     const { http, gateway, services, store, folder } = this.#parts;
-    await gateway.stop();
+    await gateway.close();
     http.close();
     await services.webhooks.close();
     await store.close();

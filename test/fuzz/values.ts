@@ -12,6 +12,17 @@ export interface Raw {
   readonly $raw: string;
 }
 
+/** Latin-1 text of a header, control characters included; `{port}` as in a target. */
+export interface Bytes {
+  readonly $bytes: string;
+}
+
+/** A long text. */
+export interface Repeated {
+  readonly $repeat: string;
+  readonly times: number;
+}
+
 export type Value =
   | null
   | boolean
@@ -19,6 +30,8 @@ export type Value =
   | string
   | Pick
   | Raw
+  | Bytes
+  | Repeated
   | readonly Value[]
   | { readonly [name: string]: Value };
 
@@ -41,9 +54,23 @@ function isRaw(value: Value): value is Raw {
   return typeof value === "object" && value !== null && "$raw" in value;
 }
 
+function isRepeated(value: Value): value is Repeated {
+  return typeof value === "object" && value !== null && "$repeat" in value;
+}
+
+export function isBytes(value: Value): value is Bytes {
+  return typeof value === "object" && value !== null && "$bytes" in value;
+}
+
 /** Whether nothing in the value may be replaced alone. */
 export function isLeaf(value: Value): boolean {
-  return typeof value !== "object" || value === null || isPick(value) || isRaw(value);
+  return (
+    typeof value !== "object" ||
+    value === null ||
+    isPick(value) ||
+    isRaw(value) ||
+    isRepeated(value)
+  );
 }
 
 function picked({ $pool, at }: Pick, pools: Pools): string | number {
@@ -56,6 +83,7 @@ export function jsonOf(value: Value, pools: Pools): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   if (isPick(value)) return JSON.stringify(picked(value, pools));
   if (isRaw(value)) return value.$raw;
+  if (isRepeated(value)) return JSON.stringify(value.$repeat.repeat(value.times));
   if (Array.isArray(value)) {
     return `[${(value as readonly Value[]).map((item) => jsonOf(item, pools)).join(",")}]`;
   }

@@ -1,6 +1,6 @@
 /** The bytes of a request on the wire. */
 import type { ByteDamage, Recipe, Request } from "./recipe.ts";
-import { jsonOf, type Pools, textOf, type Value } from "./values.ts";
+import { isBytes, jsonOf, type Pools, textOf, type Value } from "./values.ts";
 
 const HOST_LINE = "Host: fuzz\r\n";
 
@@ -14,8 +14,9 @@ export function bytesOf(
   return bytes;
 }
 
-function wireOf({ method, path, params, query, headers, body }: Request, pools: Pools): Buffer {
-  const target = path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+function wireOf(request: Request, pools: Pools): Buffer {
+  const { method, path, params, query, headers, body, version = "HTTP/1.1" } = request;
+  const usual = withPort(path, pools).replaceAll(/\{(\w+)\}/g, (_, name: string) =>
     encoded(textOf(params[name] ?? "", pools)),
   );
   const pairs = Object.entries(query).flatMap(([name, value]) =>
@@ -24,13 +25,29 @@ function wireOf({ method, path, params, query, headers, body }: Request, pools: 
     ),
   );
   const text = body === undefined ? Buffer.alloc(0) : Buffer.from(jsonOf(body, pools));
-  const lines = headers.map(([name, value]) => `${name}: ${lineOf(textOf(value, pools))}\r\n`);
+  const lines = headers.map(([name, value]) => headerLine(name, value, pools));
   const type = body === undefined ? "" : "Content-Type: application/json\r\n";
   const length = body === undefined ? "" : `Content-Length: ${text.length}\r\n`;
   const search = pairs.length === 0 ? "" : `?${pairs.join("&")}`;
-  const start = `${method.toUpperCase()} ${target}${search} HTTP/1.1\r\n`;
-  const head = [start, HOST_LINE, ...lines, type, length, "\r\n"].join("");
-  return Buffer.concat([Buffer.from(head, "utf8"), text]);
+  const { target } = request;
+  const odd = target === undefined ? null : withPort(target, pools);
+  const start = `${method.toUpperCase()} ${odd ?? `${usual}${search}`} ${version}\r\n`;
+  const hasHost = headers.some(([name, value]) => name === "Host" && isBytes(value));
+  const host = hasHost ? "" : HOST_LINE;
+  const before = Buffer.from(`${start}${host}`);
+  const after = Buffer.from(`${type}${length}\r\n`);
+  return Buffer.concat([before, ...lines, after, text]);
+}
+
+function headerLine(name: string, value: Value, pools: Pools): Buffer {
+  if (isBytes(value)) {
+    return Buffer.from(`${name}: ${withPort(value.$bytes, pools)}\r\n`, "latin1");
+  }
+  return Buffer.from(`${name}: ${lineOf(textOf(value, pools))}\r\n`);
+}
+
+function withPort(text: string, pools: Pools): string {
+  return text.replaceAll("{port}", String(pools("forbiddenPorts")[0]));
 }
 
 /** As a client encodes it, but text that begins like an encoding is sent as it is. */
