@@ -21,13 +21,6 @@ const AUDIT = [
 ];
 const ROUTING = [...ENGINE, "server/wire", "server/auth", "server/observe", "server/routing"];
 const ROUTES = [...ROUTING, "server/routes"];
-const CONSOLE = ["server/console/api", "server/console/map", "server/client"];
-const CONSOLE_VIEWS = [
-  ...CONSOLE,
-  "server/console",
-  "server/console/state",
-  "server/console/views",
-];
 const PLAYER = ["server/onsale", "server/onsale/http"];
 const READS_TRAIL = ["persistence/audit/reading", "persistence/webhooks"];
 const DECISIONS = ["engine/decide/booking", "engine/decide/pricing", "engine/decide/schema"];
@@ -99,31 +92,21 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "server/gateway": [...ROUTES, "server", "server/client", "server/commands", "server/routes/v1"],
   "server/gateway/engine": [...ROUTING, "server/commands", "server/gateway"],
   "server/demo": [...ENGINE, "server/auth", "server/docs", "server/onsale", "server/wire"],
-  "server/console": ["server/console/views"],
-  "server/console/api": ["server/console/map", "server/client", "server/layouts"],
-  "server/console/map": ["server/console/map/names", "server/layouts"],
-  "server/console/map/names": ["server/console/map"],
-  "server/console/state": [...CONSOLE, "server/console", "server/console/state/watch"],
-  "server/console/state/watch": [...CONSOLE, "server/console/state"],
+  "server/console": [],
+  "server/console/api": ["server/client", "server/layouts"],
+  "server/console/map": ["server/layouts"],
+  "server/console/state": [
+    "server/console",
+    "server/console/api",
+    "server/console/map",
+    "server/client",
+  ],
   "server/console/views": [
-    ...CONSOLE_VIEWS,
-    "server/console/state/watch",
-    "server/console/views/act",
-    "server/console/views/events",
-    "server/console/views/past",
-    "server/console/views/setup",
-    "server/console/views/watch",
+    "server/console",
+    "server/console/api",
+    "server/console/map",
+    "server/console/state",
   ],
-  "server/console/views/act": CONSOLE_VIEWS,
-  "server/console/views/events": CONSOLE_VIEWS,
-  "server/console/views/setup": CONSOLE_VIEWS,
-  "server/console/views/past": [
-    ...CONSOLE_VIEWS,
-    "server/console/state/watch",
-    "server/console/views/act",
-    "server/console/views/watch",
-  ],
-  "server/console/views/watch": [...CONSOLE_VIEWS, "server/console/state/watch"],
   "server/cluster": [
     "engine",
     "persistence/cluster",
