@@ -1,6 +1,5 @@
+/** The part of the layout in view: the point in the middle, and the scale in levels. */
 import type { Box } from "./geometry.ts";
-
-/** Where the map looks: the point of the layout in the middle, and its scale in levels. */
 
 /** Two levels double the scale. */
 const LEVELS_PER_DOUBLING = 2;

@@ -1,6 +1,6 @@
 /**
- * Paints what a tile shows: blocks, stage and areas, the seats above them. Each state has its own
- * shape, and more ink means more taken. Seats of one look are one path, far cheaper than one by one.
+ * Paints the content of a tile: blocks, stage and areas, then seats. Each state has its own shape,
+ * and more ink means more taken. Seats of one look are one path, far cheaper than one by one.
  */
 import type { Drawing } from "../../layouts/geometry-columns.ts";
 import {
