@@ -69,7 +69,7 @@ export class Camera {
     return Math.round(this.zoom);
   }
 
-  /** Whether the view is at a level, at which tiles are copied as they are. */
+  /** True at a whole level, where tiles are copied as they are. */
   get isAtRest(): boolean {
     return this.zoom === this.level;
   }

@@ -5,7 +5,7 @@ const CLICK_PIXELS = 4;
 const WHEEL_PIXELS_PER_LEVEL = 120;
 const KEY_PIXELS = 80;
 
-/** What is at a place of the map. The numbers are indexes into the geometry. */
+/** The topmost thing at a point of the map, as an index into the geometry. */
 export type Hit =
   | { readonly kind: "seat"; readonly seat: number }
   | { readonly kind: "section"; readonly section: number }
@@ -22,7 +22,7 @@ export interface Modifiers {
   readonly ctrl: boolean;
 }
 
-/** What gestures move. Points and distances are in CSS pixels. */
+/** Receives the gestures. Points and distances are in CSS pixels. */
 interface GestureTarget {
   hover(at: Point | null): void;
   pick(at: Point, modifiers: Modifiers): void;
@@ -34,7 +34,7 @@ interface GestureTarget {
   fit(): void;
 }
 
-/** What a drag does: moves the map, or draws a rectangle. */
+/** A drag moves the map, or draws a rectangle. */
 export type DragMode = "pan" | "box";
 
 export class Gestures {

@@ -81,7 +81,7 @@ export class Labels {
     for (let seat = 0; seat < states.length; seat++) this.#add(seat, states[seat]!, 1);
   }
 
-  /** Counts seats whose state may have changed. @returns Whether a label may have. */
+  /** Counts seats whose state may have changed. @returns True when a label may have changed. */
   count({ states }: LiveSeats, seats: readonly number[]): boolean {
     let isChanged = false;
     for (const seat of seats) {
@@ -168,7 +168,7 @@ export class Labels {
     }
   }
 
-  /** Whether a section has room for its whole name and its share, however it is turned. */
+  /** True when a section has room for its whole name and its share, however it is turned. */
   #isLarge(
     canvas: CanvasRenderingContext2D,
     { scale }: Camera,
@@ -303,7 +303,7 @@ function spotAt(
   return { x: camera.toScreenX(x), y: camera.toScreenY(y), ...size };
 }
 
-/** Whether a name at the place is in view as a whole. */
+/** True when the whole name is in view. */
 function isSeen(camera: Camera, at: NonNullable<LabelPlace>, halfWidth: number): boolean {
   const [x, y] = [camera.toScreenX(at.x), camera.toScreenY(at.y)];
   const { width, height } = camera.size;
@@ -421,7 +421,7 @@ interface Ray {
   readonly uy: number;
 }
 
-/** How far an outline reaches in a direction. */
+/** Distance from the point to the farthest edge in its direction. */
 function reachOf(outline: Float32Array, { cx, cy, ux, uy }: Ray): number {
   let reach = 0;
   for (let i = 0; i < outline.length; i += 2) {
@@ -430,7 +430,7 @@ function reachOf(outline: Float32Array, { cx, cy, ux, uy }: Ray): number {
   return reach;
 }
 
-/** Whether the outline takes nearly all of its box. */
+/** True when the outline covers nearly all of its box. */
 function fills(outline: Float32Array, box: Box): boolean {
   return areaOf(outline) > (box.right - box.left) * (box.bottom - box.top) * 0.93;
 }

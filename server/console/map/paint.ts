@@ -101,7 +101,7 @@ function channels(colour: string): number[] {
 type Canvas = CanvasRenderingContext2D;
 export type Colouring = "state" | "price";
 
-/** Where layout units are on a canvas. */
+/** Maps layout units to pixels of a canvas. */
 export interface Frame {
   readonly scale: number;
   /** Pixels of the layout's origin on the canvas. */
@@ -384,7 +384,7 @@ interface PlacedShape {
   readonly box: Box;
 }
 
-/** What is below the seats: blocks, the stage and other shapes, and areas as they fill. */
+/** Below the seats: blocks, the stage and other shapes, and areas as they fill. */
 export class Ground {
   readonly #marks: Marks;
   readonly #grid: Grid;
@@ -517,7 +517,7 @@ export class Ground {
     }
   }
 
-  /** Whether a letter would touch a seat of the next section. @param size - Layout units. */
+  /** True when a letter would touch a seat of the next section. @param size - Layout units. */
   #isTaken({ x, y }: { readonly x: number; readonly y: number }, size: number): boolean {
     const reach = size * 0.35 + this.#geometry.pitch * 0.36;
     const box = { left: x - reach, top: y - reach, right: x + reach, bottom: y + reach };

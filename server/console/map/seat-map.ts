@@ -129,7 +129,7 @@ export class SeatMap {
     this.draw();
   }
 
-  /** What a drag does without Shift. */
+  /** The effect of a drag without Shift. */
   set dragMode(mode: DragMode) {
     this.#gestures.mode = mode;
   }
@@ -166,7 +166,6 @@ export class SeatMap {
     this.#stale();
   }
 
-  /** @returns What is there; null for nothing. */
   #hitAt({ x, y }: Point): Hit | null {
     const { geometry } = this.#options;
     const lx = this.#camera.toLayoutX(x * this.#ratio);

@@ -10,7 +10,7 @@ export const SeatState = {
 } as const;
 export type SeatState = (typeof SeatState)[keyof typeof SeatState];
 
-/** How the columns of the server write a state. */
+/** States in the columns of the server. */
 export const STATE_OF_LETTER: Readonly<Record<string, SeatState>> = {
   "-": SeatState.UNPRICED,
   A: SeatState.FREE,

@@ -111,7 +111,7 @@ export class Tiles {
     return new Tile(level, column, line);
   }
 
-  /** Works on a tile until it is complete or the time is over. @returns Whether it is complete. */
+  /** Paints a tile until it is complete or the time is over. @returns True when it is complete. */
   complete(tile: Tile, endMs: number): boolean {
     while (tile.work !== null) {
       if (tile.work.next().done === true) tile.work = null;
@@ -201,7 +201,7 @@ export class Screen {
   readonly #marks: Marks;
   #paintedMs = 0;
   #slowFrames = 0;
-  /** Whether there has been a full picture. */
+  /** True from the first full picture on. */
   hasPicture = false;
 
   constructor(canvas: HTMLCanvasElement, camera: Camera, tiles: Tiles, marks: Marks) {
@@ -211,7 +211,7 @@ export class Screen {
     this.#marks = marks;
   }
 
-  /** @returns Whether every tile in view is complete. */
+  /** @returns True when every tile in view is complete. */
   paint(): boolean {
     const canvas = this.#context;
     const { level, scale, origin, size: view } = this.#camera;
@@ -235,7 +235,7 @@ export class Screen {
     return isWhole;
   }
 
-  /** Paints what has changed in view, at rest. @returns Whether every tile is complete. */
+  /** Paints what has changed in view, at rest. @returns True when every tile is complete. */
   paintChanges(): boolean {
     const { level, origin, size } = this.#camera;
     const endMs = performance.now() + PAINT_MS;
@@ -270,7 +270,7 @@ export class Screen {
     this.#context.drawImage(canvas, fromX, fromY, width, height, toX, toY, width, height);
   }
 
-  /** To be called with each moved frame. @returns Whether frames have been slow for a while. */
+  /** To be called with each moved frame. @returns True after a run of slow frames. */
   isSlow(): boolean {
     const nowMs = performance.now();
     const gapMs = nowMs - this.#paintedMs;

@@ -99,7 +99,7 @@ export class Selection {
     this.places.value = new Map();
   }
 
-  /** How many seats are in each state. Index: a `SeatState`. */
+  /** Selected seats by state. Index: a `SeatState`. */
   counts(): number[] {
     const counts = noTotals();
     for (const seat of this.seats.value) counts[this.#live.states[seat]!]! += 1;
@@ -127,7 +127,7 @@ export type Step =
       readonly message: string;
       readonly refused: readonly Refused[];
       readonly count: number;
-      /** Whether only a dry run was made. */
+      /** True after a dry run. */
       readonly isDry: boolean;
     }
   | {

@@ -106,7 +106,7 @@ export class AreaMoves {
   }
 }
 
-/** What leaves one state enters another, so the largest difference is what moved. */
+/** Places that leave one state enter another, so the largest difference is the move. */
 function difference(before: AreaCounts, after: AreaCounts): number {
   const states = ["active", "locked", "sold", "blocked"] as const;
   return Math.max(...states.map((state) => Math.abs(after[state] - before[state])));

@@ -14,7 +14,7 @@ import {
   totalsOf,
 } from "../map/seats.ts";
 
-/** Where the ids of an event lead. */
+/** Indexes of the seats, areas and prices of an event. */
 export interface Places {
   readonly seatCount: number;
   readonly areaCount: number;
@@ -24,7 +24,7 @@ export interface Places {
   readonly priceIndex: (id: number) => number;
 }
 
-/** What a step has changed. */
+/** The seats and areas that a step changed. */
 export interface Step {
   readonly seats: readonly number[];
   readonly areas: readonly number[];
@@ -242,7 +242,7 @@ function packMove(before: number, priceBefore: number, after: number, price: num
   return ((before << 24) | (priceBefore << 16) | (after << 8) | price) >>> 0;
 }
 
-/** Where the places of the change before this position end. */
+/** End offset of the change before this position. */
 function endAt(ends: readonly number[], position: number): number {
   return position === 0 ? 0 : ends[position - 1]!;
 }

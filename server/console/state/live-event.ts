@@ -108,12 +108,12 @@ export class LiveEvent {
     return this.prices.value.find(({ id }) => id === this.#priceIds[index]);
   }
 
-  /** When the hold of a seat ends, as a local date-time; undefined when it does not. */
+  /** End of the hold of a seat, a local date-time; undefined without an end. */
   endOf(seat: number): string | undefined {
     return this.#ends.get(seat);
   }
 
-  /** What happened to a seat, the newest first. @throws ApiError */
+  /** Transitions of a seat, the newest first. @throws ApiError */
   transitionsOf(seat: number, count: number): Promise<readonly Transition[]> {
     return readTransitions(this.#api, this.facts.id, this.geometry.ids[seat]!, count);
   }
@@ -150,7 +150,7 @@ export class LiveEvent {
   /** Replaces everything by a map. */
   #take(map: EventMap): void {
     const { states, prices, areas } = this.seats;
-    // What the map does not list has no price, but is still a seat.
+    // A seat that the map does not list has no price.
     states.fill(SeatState.UNPRICED);
     prices.fill(NO_PRICE);
     const priceIndexes = map.prices.map((id) => this.priceIndex(id));

@@ -80,7 +80,7 @@ export class Past {
     };
   }
 
-  /** What the map shows. */
+  /** The states at the moment that is shown. */
   get seats(): LiveSeats {
     return this.isNow.value ? this.#event.seats : this.history.seats;
   }

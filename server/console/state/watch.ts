@@ -1,5 +1,5 @@
 /**
- * What the panel beside the map shows, as signals. Follows the stream of the event and sets the
+ * The signals of the panel beside the map. Follows the stream of the event and sets the
  * signals at most four times a second, however many changes arrive. Prices and holds are read again
  * after a change, the metrics of the server every few seconds.
  */
@@ -43,7 +43,7 @@ const HOLDS_READ = 20;
 /** The past is read when the map has been painted. */
 const PAST_DELAY_MS = 1_000;
 const PAST_POINTS = 400;
-/** How many records of the log back the list of changes begins. */
+/** The list of changes begins this many records of the log ago. */
 const PAST_RECORDS = 300;
 const SHOWN = [SeatState.SOLD, SeatState.HELD, SeatState.FREE];
 
@@ -81,7 +81,7 @@ export class Watch {
   readonly #happenings = new Happenings();
   readonly #areas: AreaMoves;
   #reading: Reading | null = null;
-  /** How far the clock of the browser is ahead. */
+  /** Clock of the browser minus clock of the server. */
   #aheadMs: number | null = null;
   /** True while changes wait to be shown. */
   #isNew = false;

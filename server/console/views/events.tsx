@@ -1,7 +1,7 @@
 /**
- * The page of all events: search, how full each is, the next opening. The figures are polled: one
- * request at a time, each about a millisecond of the server for 100,000 seats. The next round starts
- * five seconds after the last, while the page is visible. A stream for each event would need a
+ * The page of all events: search, how full each is, the next opening. The figures are polled, one
+ * request at a time, each about a millisecond of the server for 100,000 seats. Five seconds after
+ * a round the next one begins, while the page is visible. A stream for each event would need a
  * connection for each row, and a browser opens only six to a server.
  */
 import { signal } from "@preact/signals";

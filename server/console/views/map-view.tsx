@@ -34,7 +34,7 @@ interface MapViewProps {
   readonly onBox?: (seats: readonly number[], modifiers: Modifiers) => void;
   /** Opens the list of seats. */
   readonly onList?: () => void;
-  /** What is above the map. */
+  /** Above the map. */
   readonly children?: ComponentChildren;
   /** States that the map fades. */
   readonly faded?: ReadonlySet<number>;
@@ -169,7 +169,7 @@ interface TipProps {
   readonly at: Point;
 }
 
-/** What is at the pointer; for a seat also its last change, since when, and until when. */
+/** Names the hit at the pointer; for a seat also its last change, and the end of its hold. */
 function Tip({ event, past, hit, at }: TipProps) {
   return (
     <div class="tip" style={{ transform: `translate(${at.x + 14}px, ${at.y + 14}px)` }}>
@@ -199,7 +199,7 @@ function SeatFacts({ event, past, seat }: SeatFactsProps) {
   const state = seats.states[seat]!;
   useEffect(() => {
     last.value = undefined;
-    // What is asked for is about now.
+    // The answer is about now.
     if (!isNow) return undefined;
     let isOver = false;
     const timer = setTimeout(() => {

@@ -116,7 +116,7 @@ interface SoldShareProps extends FadeProps {
   readonly past: Past;
 }
 
-/** How full the event is: a large figure, a bar, and the legend, which filters the map. */
+/** The sold share: a large figure, a bar, and the legend, a filter of the map. */
 function SoldShare({ event, past, faded, onFade }: SoldShareProps) {
   const totals = past.isNow.value ? event.totals.value : past.totals.value;
   const count = (state: number) => totals[state] ?? 0;
