@@ -1,12 +1,19 @@
 /** Every text of the console. */
+
+const WHOLE = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+
+/** As `1,004`. */
+export function whole(value: number): string {
+  return WHOLE.format(value);
+}
+
 export const TEXTS = {
   product: "Frontrow",
   logIn: {
     title: "Seats, live",
     lead: "See your on-sale as it happens, act on it, and go back in time.",
     ways: "How to log in",
-    withAccount: "Account",
-    withKey: "API key",
+    by: { account: "Account", key: "API key" },
     email: "Email",
     password: "Password",
     key: "Secret key of the organization",
@@ -46,12 +53,14 @@ export const TEXTS = {
     loading: "Loading…",
   },
   connection: { live: "Live", broken: "Reconnecting…", over: "Ended" },
-  colorBy: { label: "Colour by", state: "State", price: "Price" },
+  colorBy: "Colour by",
+  colours: { state: "State", price: "Price" },
   map: {
     label: "Seat map",
     zoomIn: "Zoom in",
     zoomOut: "Zoom out",
     fit: "Show everything",
+    box: "Select seats with a rectangle",
     help:
       "Arrow keys move, plus and minus zoom, 0 shows everything, Escape clears the selection. " +
       "The list of seats has every seat as a button.",
@@ -139,7 +148,7 @@ export const TEXTS = {
     deleteevent: "deleted",
   } as Readonly<Record<string, string>>,
   sold: "sold",
-  of: (part: string, whole: string) => `${part} of ${whole}`,
+  of: (part: string, all: string) => `${part} of ${all}`,
   row: (name: string) => `Row ${name}`,
   seat: (label: string) => `Seat ${label}`,
   act: {
@@ -161,7 +170,7 @@ export const TEXTS = {
     holdType: "Hold type",
     area: (name: string) => `Places in ${name}`,
     areaCounts: (free: string, held: string) => `${free} free · ${held} held`,
-    places: (count: number) => (count === 1 ? "1 place" : `${count.toLocaleString("en")} places`),
+    places: (count: number) => (count === 1 ? "1 place" : `${whole(count)} places`),
     busy: "Waiting for the server…",
     checked: (places: string) => `Dry run: all ${places} can be booked. Nothing has changed yet.`,
     dry: "Dry run: nothing has changed yet.",
@@ -190,11 +199,10 @@ export const TEXTS = {
       sell: "A sale cannot be undone here.",
       release: "A release cannot be undone: the hold and its end are gone.",
     } as Readonly<Record<string, string>>,
-    tooMany: (max: number) =>
-      `More than ${max.toLocaleString("en")} seats: select fewer for one action.`,
+    tooMany: (max: number) => `More than ${whole(max)} seats: select fewer for one action.`,
     notFree: "Some places are not free.",
-    onlyFree: (count: number) => `Only ${count.toLocaleString("en")} free`,
-    more: (count: number) => `and ${count.toLocaleString("en")} more`,
+    onlyFree: (count: number) => `Only ${whole(count)} free`,
+    more: (count: number) => `and ${whole(count)} more`,
     reasons: {
       ACTIVE: "Free",
       LOCKED: "Held",
@@ -216,7 +224,6 @@ export const TEXTS = {
     selected: "selected",
     hint: "Arrow keys move between seats, Space selects.",
   },
-  box: "Select seats with a rectangle",
   setup: {
     title: "New event",
     lead: "A venue, a seating plan from a layout file, and an event. Prices come next.",

@@ -1,9 +1,9 @@
-/** Where the map looks: the point of the layout in the middle, and its scale in levels. */
+/** The part of the layout in view: the point in the middle, and the scale in levels. */
 import type { Box } from "./geometry.ts";
 
 /** Two levels double the scale. */
 const LEVELS_PER_DOUBLING = 2;
-export const LEVEL_MIN = -2;
+const LEVEL_MIN = -2;
 /** A seat is then about this many pixels wide. */
 const SEAT_PIXELS_MAX = 64;
 
@@ -65,15 +65,11 @@ export class Camera {
     return this.#base * 2 ** (zoom / LEVELS_PER_DOUBLING);
   }
 
-  zoomOf(scale: number): number {
-    return Math.log2(scale / this.#base) * LEVELS_PER_DOUBLING;
-  }
-
   get level(): number {
     return Math.round(this.zoom);
   }
 
-  /** Whether the view is at a level, at which tiles are copied as they are. */
+  /** True at a whole level, where tiles are copied as they are. */
   get isAtRest(): boolean {
     return this.zoom === this.level;
   }
@@ -101,16 +97,6 @@ export class Camera {
     return (screenY - this.size.height / 2) / this.scale + this.y;
   }
 
-  get view(): Box {
-    const { width, height } = this.size;
-    return {
-      left: this.toLayoutX(0),
-      top: this.toLayoutY(0),
-      right: this.toLayoutX(width),
-      bottom: this.toLayoutY(height),
-    };
-  }
-
   /** @param dx - Device pixels by which the picture moves. */
   pan(dx: number, dy: number): void {
     this.x -= dx / this.scale;
@@ -133,16 +119,6 @@ export class Camera {
     const { left, top, right, bottom } = this.#insets;
     this.x = (this.#box.left + this.#box.right + (right - left) / this.#base) / 2;
     this.y = (this.#box.top + this.#box.bottom + (bottom - top) / this.#base) / 2;
-  }
-
-  /** Shows a box, at the level at which it just fits. */
-  show(box: Box): void {
-    const across = this.size.width / Math.max(1e-6, box.right - box.left);
-    const down = this.size.height / Math.max(1e-6, box.bottom - box.top);
-    const zoom = Math.floor(this.zoomOf(Math.min(across, down)));
-    this.zoom = Math.max(LEVEL_MIN, Math.min(this.#zoomMax, zoom));
-    this.x = (box.left + box.right) / 2;
-    this.y = (box.top + box.bottom) / 2;
   }
 
   #keepInside(): void {

@@ -1,13 +1,29 @@
 /** Pointer, wheel, fingers and keys, as movements of the map. */
 import type { Box } from "./geometry.ts";
-import type { Modifiers, Point } from "./hits.ts";
 
 const CLICK_PIXELS = 4;
 const WHEEL_PIXELS_PER_LEVEL = 120;
 const KEY_PIXELS = 80;
 
-/** What gestures move. Points and distances are in CSS pixels. */
-export interface GestureTarget {
+/** The topmost thing at a point of the map, as an index into the geometry. */
+export type Hit =
+  | { readonly kind: "seat"; readonly seat: number }
+  | { readonly kind: "section"; readonly section: number }
+  | { readonly kind: "area"; readonly area: number };
+
+/** CSS pixels from the corner of the map. */
+export interface Point {
+  readonly x: number;
+  readonly y: number;
+}
+
+export interface Modifiers {
+  readonly shift: boolean;
+  readonly ctrl: boolean;
+}
+
+/** Receives the gestures. Points and distances are in CSS pixels. */
+interface GestureTarget {
   hover(at: Point | null): void;
   pick(at: Point, modifiers: Modifiers): void;
   drawBox(box: Box | null): void;
@@ -18,7 +34,7 @@ export interface GestureTarget {
   fit(): void;
 }
 
-/** What a drag does: moves the map, or draws a rectangle. */
+/** A drag moves the map, or draws a rectangle. */
 export type DragMode = "pan" | "box";
 
 export class Gestures {

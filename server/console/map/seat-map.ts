@@ -3,34 +3,24 @@
  * It knows nothing of the page around it.
  */
 import { Camera, type Insets } from "./camera.ts";
-import type { Box, Geometry } from "./geometry.ts";
-import { type DragMode, Gestures } from "./gestures.ts";
-import { Grid } from "./grid.ts";
-import { Ground } from "./ground.ts";
-import type { Hit, Modifiers, Point } from "./hits.ts";
-import { Labels } from "./names/labels.ts";
-import type { LiveSeats } from "./live-seats.ts";
-import { type Colouring, Marks } from "./marks.ts";
-import { paintOverlay, type Pulse, PULSE_MS } from "./overlay.ts";
-import type { Palette } from "./palette.ts";
-import { Screen } from "./screen.ts";
-import { Tiles } from "./tiles.ts";
+import { type Box, type Geometry, Grid, isInside } from "./geometry.ts";
+import { type DragMode, Gestures, type Hit, type Modifiers, type Point } from "./gestures.ts";
+import { Labels, paintOverlay, type Pulse, PULSE_MS } from "./overlay.ts";
+import { type Colouring, Ground, Marks, type Palette } from "./paint.ts";
+import type { LiveSeats } from "./seats.ts";
+import { Screen, Tiles } from "./tiles.ts";
 
-export interface MapEvents {
-  /** Null when the pointer is at nothing. */
-  readonly onHover?: (hit: Hit | null, at: Point) => void;
-  readonly onPick?: (hit: Hit | null, at: Point, modifiers: Modifiers) => void;
-  /** Seats of a rectangle that was drawn. */
-  readonly onBox?: (seats: readonly number[], modifiers: Modifiers) => void;
-  readonly onView?: () => void;
-}
-
-export interface MapOptions extends MapEvents {
+interface MapOptions {
   readonly geometry: Geometry;
   readonly live: LiveSeats;
   readonly palette: Palette;
-  readonly colorBy?: Colouring;
-  readonly hasMotion?: boolean;
+  /** False for people who prefer reduced motion. */
+  readonly hasMotion: boolean;
+  /** Null when the pointer is at nothing. */
+  readonly onHover: (hit: Hit | null, at: Point) => void;
+  readonly onPick: (hit: Hit | null, modifiers: Modifiers) => void;
+  /** Seats of a rectangle that was drawn. */
+  readonly onBox: (seats: readonly number[], modifiers: Modifiers) => void;
 }
 
 const RATIO_MAX = 2;
@@ -43,7 +33,7 @@ const NAME_MARGIN = 32;
 const PAINTED = "frontrow: painted";
 
 export class SeatMap {
-  readonly camera = new Camera();
+  readonly #camera = new Camera();
   readonly #element: HTMLElement;
   readonly #base: HTMLCanvasElement;
   readonly #over: HTMLCanvasElement;
@@ -77,15 +67,14 @@ export class SeatMap {
     this.#base = canvasIn(element);
     this.#over = canvasIn(element);
     this.#marks = new Marks(options.geometry, options.live, options.palette);
-    this.#marks.colouring = options.colorBy ?? "state";
     this.#grid = new Grid(options.geometry);
     this.#ground = new Ground(this.#marks, this.#grid);
-    this.#tiles = new Tiles(this.camera, this.#marks, this.#ground, this.#grid);
-    this.#screen = new Screen(this.#base, this.camera, this.#tiles, this.#marks);
+    this.#tiles = new Tiles(this.#camera, this.#marks, this.#ground, this.#grid);
+    this.#screen = new Screen(this.#base, this.#camera, this.#tiles, this.#marks);
     this.#labels = new Labels(options.geometry, this.#grid);
     this.#labels.countAll(options.live);
     this.#gestures = new Gestures(element, this);
-    this.#observer = new ResizeObserver(() => this.#resize(this.camera.zoom === 0));
+    this.#observer = new ResizeObserver(() => this.#resize(this.#camera.zoom === 0));
     this.#observer.observe(element);
     this.#resize(true);
   }
@@ -99,7 +88,7 @@ export class SeatMap {
   }
 
   /** Draws seats and areas whose state has changed. */
-  change(seats: ArrayLike<number>, areas: readonly number[] = []): void {
+  change(seats: readonly number[], areas: readonly number[]): void {
     this.#tiles.change(seats);
     for (const area of areas) this.#tiles.changeArea(area);
     this.#pulse(seats);
@@ -115,11 +104,11 @@ export class SeatMap {
   }
 
   /** Draws attention to a few changes; where much happens, it would only be noise. */
-  #pulse(seats: ArrayLike<number>): void {
-    if (this.#options.hasMotion === false || seats.length > PULSES_MAX) return;
+  #pulse(seats: readonly number[]): void {
+    if (!this.#options.hasMotion || seats.length > PULSES_MAX) return;
     const startMs = performance.now();
     const room = PULSES_MAX - this.#pulses.length;
-    const added = Array.from(seats).slice(0, Math.max(0, room));
+    const added = seats.slice(0, Math.max(0, room));
     this.#pulses.push(...added.map((seat) => ({ seat, startMs })));
     if (added.length > 0) this.#staleOver();
   }
@@ -136,11 +125,11 @@ export class SeatMap {
 
   /** States that are faded, because the legend excludes them. */
   set faded(states: ReadonlySet<number>) {
-    this.#marks.hidden = states;
+    this.#marks.faded = states;
     this.draw();
   }
 
-  /** What a drag does without Shift. */
+  /** The effect of a drag without Shift. */
   set dragMode(mode: DragMode) {
     this.#gestures.mode = mode;
   }
@@ -157,69 +146,46 @@ export class SeatMap {
   }
 
   fit(): void {
-    this.camera.fit();
+    this.#camera.fit();
     this.#stale();
   }
 
-  /** @param factor - Levels; two of them double the scale. */
+  /** Two levels double the scale. @param at - Stays where it is; the middle when not given. */
   zoomBy(levels: number, at?: Point): void {
-    const { width, height } = this.camera.size;
+    const { width, height } = this.#camera.size;
     const x = at === undefined ? width / 2 : at.x * this.#ratio;
     const y = at === undefined ? height / 2 : at.y * this.#ratio;
-    this.camera.zoomTo(this.camera.zoom + levels, x, y);
+    this.#camera.zoomTo(this.#camera.zoom + levels, x, y);
     this.#settleAt = performance.now() + SETTLE_MS;
     this.#stale();
   }
 
   /** @param dx - CSS pixels by which the picture moves. */
   panBy(dx: number, dy: number): void {
-    this.camera.pan(dx * this.#ratio, dy * this.#ratio);
+    this.#camera.pan(dx * this.#ratio, dy * this.#ratio);
     this.#stale();
   }
 
-  /** Moves to a seat, a section or an area. */
-  show(hit: Hit): void {
+  #hitAt({ x, y }: Point): Hit | null {
     const { geometry } = this.#options;
-    if (hit.kind === "area") this.camera.show(geometry.areas[hit.area]!.box);
-    else if (hit.kind === "section") this.camera.show(geometry.sections[hit.section]!.box);
-    else {
-      const [x, y] = [geometry.x[hit.seat]!, geometry.y[hit.seat]!];
-      const reach = geometry.pitch * 14;
-      this.camera.show({ left: x - reach, top: y - reach, right: x + reach, bottom: y + reach });
-    }
-    this.#stale();
-  }
-
-  /** @returns What is there; null for nothing. */
-  hitAt({ x, y }: Point): Hit | null {
-    const { geometry, live } = { geometry: this.#options.geometry, live: this.#marks.live };
-    const [lx, ly] = [
-      this.camera.toLayoutX(x * this.#ratio),
-      this.camera.toLayoutY(y * this.#ratio),
-    ];
+    const lx = this.#camera.toLayoutX(x * this.#ratio);
+    const ly = this.#camera.toLayoutY(y * this.#ratio);
     const seat = this.#grid.at(lx, ly);
-    if (seat >= 0 && live.states[seat] !== 0) return { kind: "seat", seat };
-    const area = geometry.areas.findIndex(({ box }) => isIn(box, lx, ly));
+    if (seat >= 0) return { kind: "seat", seat };
+    const area = geometry.areas.findIndex(({ box }) => isInside(box, lx, ly));
     if (area >= 0) return { kind: "area", area };
-    const section = geometry.sections.findIndex(({ box }) => isIn(box, lx, ly));
+    const section = geometry.sections.findIndex(({ box }) => isInside(box, lx, ly));
     return section >= 0 ? { kind: "section", section } : null;
   }
 
-  /** Where a seat is on the map, in CSS pixels. */
-  placeOf(seat: number): Point {
-    const { x, y } = this.#options.geometry;
-    const [px, py] = [this.camera.toScreenX(x[seat]!), this.camera.toScreenY(y[seat]!)];
-    return { x: px / this.#ratio, y: py / this.#ratio };
-  }
-
   hover(at: Point | null): void {
-    this.#hovered = at === null ? null : this.hitAt(at);
-    this.#options.onHover?.(this.#hovered, at ?? { x: 0, y: 0 });
+    this.#hovered = at === null ? null : this.#hitAt(at);
+    this.#options.onHover(this.#hovered, at ?? { x: 0, y: 0 });
     this.#staleOver();
   }
 
   pick(at: Point, modifiers: Modifiers): void {
-    this.#options.onPick?.(this.hitAt(at), at, modifiers);
+    this.#options.onPick(this.#hitAt(at), modifiers);
   }
 
   /** Shows a rectangle while it is drawn. @param box - CSS pixels; null when it has ended. */
@@ -232,17 +198,12 @@ export class SeatMap {
     const [left, top] = [box.left * this.#ratio, box.top * this.#ratio];
     const [right, bottom] = [box.right * this.#ratio, box.bottom * this.#ratio];
     const seats = this.#grid.within({
-      left: this.camera.toLayoutX(left),
-      top: this.camera.toLayoutY(top),
-      right: this.camera.toLayoutX(right),
-      bottom: this.camera.toLayoutY(bottom),
+      left: this.#camera.toLayoutX(left),
+      top: this.#camera.toLayoutY(top),
+      right: this.#camera.toLayoutX(right),
+      bottom: this.#camera.toLayoutY(bottom),
     });
-    this.#options.onBox?.(seats, modifiers);
-  }
-
-  /** Whether every tile in view is painted. */
-  get isComplete(): boolean {
-    return this.#screen.hasPicture && !this.#isBaseStale && !this.#isChanged;
+    this.#options.onBox(seats, modifiers);
   }
 
   destroy(): void {
@@ -257,20 +218,14 @@ export class SeatMap {
   /** Device pixels at each side that stay free when everything is shown. */
   #insets(): Insets {
     const { left = 0, top = 0, right = 0, bottom = 0 } = this.#covered;
-    const sides = { left, top, right, bottom };
     const margin = (side: number) => (side + NAME_MARGIN) * this.#ratio;
-    return {
-      left: margin(sides.left),
-      top: margin(sides.top),
-      right: margin(sides.right),
-      bottom: margin(sides.bottom),
-    };
+    return { left: margin(left), top: margin(top), right: margin(right), bottom: margin(bottom) };
   }
 
   /** CSS pixels at each side that panels of the page cover. */
   set covered(sides: Partial<Insets>) {
     this.#covered = sides;
-    this.#resize(this.camera.zoom === 0);
+    this.#resize(this.#camera.zoom === 0);
   }
 
   #resize(isFirst: boolean): void {
@@ -283,11 +238,11 @@ export class SeatMap {
       canvas.height = height;
     }
     const { geometry } = this.#options;
-    this.camera.frame(geometry, { width, height }, this.#insets());
+    this.#camera.frame(geometry, { width, height }, this.#insets());
     this.#labels.resized();
     this.#tiles.ratio = this.#ratio;
     this.#tiles.clear();
-    if (isFirst) this.camera.fit();
+    if (isFirst) this.#camera.fit();
     this.#stale();
   }
 
@@ -308,7 +263,7 @@ export class SeatMap {
   #render(): void {
     this.#frame = 0;
     this.#settleZoom();
-    const { camera } = this;
+    const camera = this.#camera;
     if (this.#isBaseStale || (this.#isChanged && !camera.isAtRest)) {
       this.#isBaseStale = false;
       this.#isChanged = false;
@@ -321,19 +276,18 @@ export class SeatMap {
       this.#isOverStale = false;
       this.#paintOver();
     }
-    this.#options.onView?.();
   }
 
   /** After a zoom the view comes to rest on a level, at which tiles are sharp. */
   #settleZoom(): void {
-    const { camera } = this;
+    const camera = this.#camera;
     const distance = camera.level - camera.zoom;
     if (distance === 0) return;
     if (performance.now() < this.#settleAt) {
       this.#stale();
       return;
     }
-    const step = Math.abs(distance) < 0.02 || this.#options.hasMotion === false ? 1 : 0.35;
+    const step = Math.abs(distance) < 0.02 || !this.#options.hasMotion ? 1 : 0.35;
     const zoom = step === 1 ? camera.level : camera.zoom + distance * step;
     camera.zoomTo(zoom, camera.size.width / 2, camera.size.height / 2);
     if (camera.zoom !== camera.level) this.#stale();
@@ -347,19 +301,19 @@ export class SeatMap {
     else if (isFirst) performance.mark(PAINTED);
     if (!this.#screen.isSlow() || this.#ratio <= 1) return;
     this.#ratioMax = Math.max(1, this.#ratio - 0.5);
-    this.#resize(this.camera.zoom === 0);
+    this.#resize(this.#camera.zoom === 0);
   }
 
   #paintOver(): void {
     const canvas = this.#over.getContext("2d")!;
-    canvas.clearRect(0, 0, this.camera.size.width, this.camera.size.height);
+    canvas.clearRect(0, 0, this.#camera.size.width, this.#camera.size.height);
     const { palette, live, geometry } = this.#marks;
     const look = { ratio: this.#ratio, palette, live };
     const nowMs = performance.now();
     this.#pulses = this.#pulses.filter(({ startMs }) => nowMs - startMs < PULSE_MS);
     if (this.#pulses.length > 0) this.#staleOver();
-    this.#labels.paint(canvas, this.camera, look);
-    paintOverlay(canvas, this.camera, {
+    this.#labels.paint(canvas, this.#camera, look);
+    paintOverlay(canvas, this.#camera, {
       ...look,
       geometry,
       selected: this.#selected,
@@ -370,10 +324,6 @@ export class SeatMap {
       nowMs,
     });
   }
-}
-
-function isIn({ left, top, right, bottom }: Box, x: number, y: number): boolean {
-  return x >= left && x < right && y >= top && y < bottom;
 }
 
 function canvasIn(element: HTMLElement): HTMLCanvasElement {

@@ -1,20 +1,113 @@
-/** Actions on a selection: a dry run before a large one, the answer, what was refused, undo. */
-import { signal } from "@preact/signals";
-import { book, type BookingCall, checkBooking, type Selected } from "../api/booking.ts";
+/** The selection, and actions on it: dry run, answer, refusals seat by seat, undo. */
+import { computed, signal } from "@preact/signals";
+import { book, type BookingCall, checkBooking, type Selected } from "../api/calls.ts";
 import { type Api, ApiError, type FieldError } from "../api/http.ts";
-import { SeatState } from "../map/live-seats.ts";
+import type { Geometry } from "../map/geometry.ts";
+import type { Hit, Modifiers } from "../map/gestures.ts";
+import { type LiveSeats, noTotals, SeatState } from "../map/seats.ts";
 import { TEXTS } from "../texts.ts";
-import { announce } from "./announce.ts";
 import type { LiveEvent } from "./live-event.ts";
-import type { Selection } from "./selection.ts";
-
-export type Action = "hold" | "sell" | "block" | "release" | "unblock";
+import { announce } from "./page.ts";
 
 /** From this many seats and places on, an action is checked before it is confirmed. */
 const LARGE = 20;
 /** Of the server, for one call. */
 const OBJECTS_MAX = 1_000;
 const LETTERS = "abcdefghjkmnpqrstuvwxyz";
+
+export class Selection {
+  readonly seats = signal<ReadonlySet<number>>(new Set());
+  /** By area. */
+  readonly places = signal<ReadonlyMap<number, number>>(new Map());
+  readonly size = computed(() => this.seats.value.size + this.places.value.size);
+  readonly #geometry: Geometry;
+  readonly #live: LiveSeats;
+
+  constructor(geometry: Geometry, live: LiveSeats) {
+    this.#geometry = geometry;
+    this.#live = live;
+  }
+
+  /** With Ctrl or Shift, what was selected stays so. */
+  pick(hit: Hit | null, { shift, ctrl }: Modifiers): void {
+    const isMore = shift || ctrl;
+    if (hit === null) {
+      if (!isMore) this.clear();
+    } else if (hit.kind === "seat") {
+      if (isMore) this.toggle(hit.seat);
+      else this.#replace([hit.seat]);
+    } else if (hit.kind === "section") {
+      this.take(this.seatsOfSection(hit.section), isMore);
+    } else this.setPlaces(hit.area, this.places.value.get(hit.area) ?? 1);
+  }
+
+  box(seats: readonly number[], { ctrl }: Modifiers): void {
+    this.take(seats, ctrl);
+  }
+
+  /** @param isMore - Whether what is selected stays so. */
+  take(seats: readonly number[], isMore: boolean): void {
+    if (isMore) this.seats.value = new Set([...this.seats.value, ...seats]);
+    else this.#replace(seats);
+  }
+
+  toggle(seat: number): void {
+    const seats = new Set(this.seats.value);
+    if (!seats.delete(seat)) seats.add(seat);
+    this.seats.value = seats;
+  }
+
+  remove(seats: Iterable<number>): void {
+    const left = new Set(this.seats.value);
+    for (const seat of seats) left.delete(seat);
+    this.seats.value = left;
+  }
+
+  /** @param count - 0 removes the area. */
+  setPlaces(area: number, count: number): void {
+    const places = new Map(this.places.value);
+    if (count > 0) places.set(area, count);
+    else places.delete(area);
+    this.places.value = places;
+  }
+
+  /** Extends the selection to whole rows. */
+  addRows(): void {
+    const { rows, rowOfSeat } = this.#geometry;
+    const touched = new Set([...this.seats.value].map((seat) => rowOfSeat[seat]!));
+    this.seats.value = new Set([...touched].flatMap((row) => [...rows[row]!.seats]));
+  }
+
+  /** Extends the selection to whole sections. */
+  addSections(): void {
+    const { rows, rowOfSeat } = this.#geometry;
+    const touched = new Set([...this.seats.value].map((seat) => rows[rowOfSeat[seat]!]!.section));
+    this.seats.value = new Set([...touched].flatMap((section) => this.seatsOfSection(section)));
+  }
+
+  seatsOfSection(section: number): number[] {
+    const { rows, sections } = this.#geometry;
+    return sections[section]!.rows.flatMap((row) => [...rows[row]!.seats]);
+  }
+
+  clear(): void {
+    this.#replace([]);
+  }
+
+  #replace(seats: readonly number[]): void {
+    this.seats.value = new Set(seats);
+    this.places.value = new Map();
+  }
+
+  /** Selected seats by state. Index: a `SeatState`. */
+  counts(): number[] {
+    const counts = noTotals();
+    for (const seat of this.seats.value) counts[this.#live.states[seat]!]! += 1;
+    return counts;
+  }
+}
+
+export type Action = "hold" | "sell" | "block" | "release" | "unblock";
 
 /** A seat or area that an action does not apply to, and why. */
 export interface Refused {
@@ -34,7 +127,7 @@ export type Step =
       readonly message: string;
       readonly refused: readonly Refused[];
       readonly count: number;
-      /** Whether only a dry run was made. */
+      /** True after a dry run. */
       readonly isDry: boolean;
     }
   | {
@@ -183,7 +276,7 @@ export class Acting {
       return state === SeatState.FREE ? [] : [{ seat, reason: TEXTS.states[state]! }];
     });
     const short = groupOfSeats.flatMap(({ id, capacity }) => {
-      const area = this.#areaOf(id);
+      const area = this.#event.areaOf(id)!;
       const { active } = areas[area]!;
       return active >= capacity ? [] : [{ area, reason: TEXTS.act.onlyFree(active) }];
     });
@@ -195,12 +288,8 @@ export class Acting {
     const chosen = list === undefined ? undefined : body[list as "seats"][Number(index)];
     if (chosen === undefined) return [];
     const reason = TEXTS.act.reasons[code] ?? message;
-    if (list === "groupOfSeats") return [{ area: this.#areaOf(chosen.id), reason }];
+    if (list === "groupOfSeats") return [{ area: this.#event.areaOf(chosen.id)!, reason }];
     return [{ seat: this.#event.seatOf(chosen.id)!, reason }];
-  }
-
-  #areaOf(id: number): number {
-    return this.#event.geometry.areas.findIndex((area) => area.id === id);
   }
 }
 

@@ -1,17 +1,20 @@
 /**
- * The past of an event in memory: each change with what was before it, so that a step in either
- * direction applies or undoes changes, and nothing is asked of the server.
+ * The past of an event in memory. Each change keeps its before-image, so a step in either direction
+ * applies or undoes changes without a request.
  */
-import type { HistoryPage } from "../api/history.ts";
+import type { HistoryPage } from "../api/calls.ts";
 import {
   type AreaCounts,
+  countArea,
   type LiveSeats,
   NO_PRICE,
   noSeats,
-  SeatState,
-} from "../map/live-seats.ts";
+  STATE_OF_LETTER,
+  type Totals,
+  totalsOf,
+} from "../map/seats.ts";
 
-/** Where the ids of an event lead. */
+/** Indexes of the seats, areas and prices of an event. */
 export interface Places {
   readonly seatCount: number;
   readonly areaCount: number;
@@ -21,7 +24,7 @@ export interface Places {
   readonly priceIndex: (id: number) => number;
 }
 
-/** What a step has changed. */
+/** The seats and areas that a step changed. */
 export interface Step {
   readonly seats: readonly number[];
   readonly areas: readonly number[];
@@ -32,18 +35,9 @@ export interface Bucket {
   readonly timeMs: number;
   /** Changes in it. */
   readonly changes: number;
-  /** Index: a `SeatState`. Seats and places together at its end. */
-  readonly totals: readonly number[];
+  /** At its end. */
+  readonly totals: Totals;
 }
-
-const LETTERS: Readonly<Record<string, SeatState>> = {
-  "-": SeatState.UNPRICED,
-  A: SeatState.FREE,
-  L: SeatState.HELD,
-  S: SeatState.SOLD,
-  B: SeatState.BLOCKED,
-};
-const NO_SEAT = -1;
 
 interface AreaChange {
   readonly area: number;
@@ -103,15 +97,7 @@ export class History {
 
   /** The seats and areas of a change. */
   placesAt(change: number): Step {
-    const seats = this.#seatsChanged.slice(
-      endAt(this.#seatEnds, change),
-      endAt(this.#seatEnds, change + 1),
-    );
-    const areas = this.#areasChanged.slice(
-      endAt(this.#areaEnds, change),
-      endAt(this.#areaEnds, change + 1),
-    );
-    return { seats, areas: areas.map(({ area }) => area) };
+    return this.#between(change, change + 1);
   }
 
   /** The position at a time: after all changes up to it. */
@@ -137,7 +123,7 @@ export class History {
       for (const end = seatAt + changes.seatCounts[i]!; seatAt < end; seatAt++) {
         id += seats.ids[seatAt]!;
         const price = prices[seats.priceIndexes[seatAt]!] ?? NO_PRICE;
-        this.#addSeat(id, LETTERS[seats.states[seatAt]!]!, price);
+        this.#addSeat(id, STATE_OF_LETTER[seats.states[seatAt]!]!, price);
       }
       for (const end = areaAt + changes.areaCounts[i]!; areaAt < end; areaAt++) {
         const after = page.areas[areaAt]!;
@@ -159,8 +145,8 @@ export class History {
 
   #addSeat(id: number, state: number, price: number): void {
     const { states, prices } = this.seats;
-    const seat = this.#places.seatOf(id) ?? NO_SEAT;
-    if (seat === NO_SEAT) return;
+    const seat = this.#places.seatOf(id);
+    if (seat === undefined) return;
     this.#seatsChanged.push(seat);
     this.#moves.push(packMove(states[seat]!, prices[seat]!, state, price));
     states[seat] = state;
@@ -183,6 +169,12 @@ export class History {
     if (isBack) this.#undo([seatFrom, seatTo], [areaFrom, areaTo]);
     else this.#apply([seatFrom, seatTo], [areaFrom, areaTo]);
     this.#position = to;
+    return this.#between(first, last);
+  }
+
+  #between(first: number, last: number): Step {
+    const [seatFrom, seatTo] = [endAt(this.#seatEnds, first), endAt(this.#seatEnds, last)];
+    const [areaFrom, areaTo] = [endAt(this.#areaEnds, first), endAt(this.#areaEnds, last)];
     const areas = this.#areasChanged.slice(areaFrom, areaTo).map(({ area }) => area);
     return { seats: this.#seatsChanged.slice(seatFrom, seatTo), areas: [...new Set(areas)] };
   }
@@ -246,26 +238,11 @@ export class History {
 
 type Range = readonly [from: number, to: number];
 
-/** @returns Totals by `SeatState`, of seats and places together. */
-export function totalsOf({ states, areas }: LiveSeats): number[] {
-  const totals = [0, 0, 0, 0, 0, 0];
-  for (const state of states) totals[state]! += 1;
-  for (const area of areas) countArea(totals, area, 1);
-  return totals;
-}
-
-function countArea(totals: number[], area: AreaCounts, sign: number): void {
-  totals[SeatState.FREE]! += sign * area.active;
-  totals[SeatState.HELD]! += sign * area.locked;
-  totals[SeatState.SOLD]! += sign * area.sold;
-  totals[SeatState.BLOCKED]! += sign * area.blocked;
-}
-
 function packMove(before: number, priceBefore: number, after: number, price: number): number {
   return ((before << 24) | (priceBefore << 16) | (after << 8) | price) >>> 0;
 }
 
-/** Where the places of the change before this position end. */
+/** End offset of the change before this position. */
 function endAt(ends: readonly number[], position: number): number {
   return position === 0 ? 0 : ends[position - 1]!;
 }

@@ -1,6 +1,6 @@
 /**
  * An event as it is now: its geometry, the states of its seats in typed arrays, and the figures.
- * Changes are taken as they arrive and shown once a frame.
+ * Changes are applied as they arrive and shown once a frame.
  */
 import { signal } from "@preact/signals";
 import type { Change, EventMap, SeatState as SeatStateName } from "../../client/changes.ts";
@@ -13,32 +13,29 @@ import {
   readPrices,
   readTransitions,
   type Transition,
-} from "../api/events.ts";
-import { follow } from "../api/follow.ts";
-import type { Api } from "../api/http.ts";
-import { decodeGeometry } from "../map/decode.ts";
-import type { Geometry } from "../map/geometry.ts";
-import { type LiveSeats, NO_PRICE, noSeats, SeatState } from "../map/live-seats.ts";
+} from "../api/calls.ts";
+import { type Api, follow } from "../api/http.ts";
+import { decodeGeometry, type Geometry } from "../map/geometry.ts";
+import {
+  countArea,
+  type LiveSeats,
+  NO_PRICE,
+  noSeats,
+  noTotals,
+  SeatState,
+  STATE_OF_LETTER,
+  type Totals,
+  totalsOf,
+} from "../map/seats.ts";
 
 export type Connection = "live" | "broken" | "over";
 
-/** Index: a `SeatState`. */
-export type Totals = readonly number[];
-
-const STATE_OF_LETTER: Readonly<Record<string, SeatState>> = {
-  "-": SeatState.UNPRICED,
-  A: SeatState.FREE,
-  L: SeatState.HELD,
-  S: SeatState.SOLD,
-  B: SeatState.BLOCKED,
-};
 const STATE_OF_NAME: Readonly<Record<NonNullable<SeatStateName>, SeatState>> = {
   ACTIVE: SeatState.FREE,
   LOCKED: SeatState.HELD,
   SOLD: SeatState.SOLD,
   BLOCKED: SeatState.BLOCKED,
 };
-const RECENT_MAX = 200;
 const FIGURES_MS = 150;
 
 /** Seats and areas that have changed since the last frame. */
@@ -55,10 +52,7 @@ export class LiveEvent {
   readonly connection = signal<Connection>("live");
   readonly status = signal("");
   readonly sequence = signal(0);
-  /** Of seats and of places in areas together. */
   readonly totals = signal<Totals>([]);
-  /** The newest changes, the newest first. */
-  readonly recent = signal<readonly Change[]>([]);
   readonly #api: Api;
   readonly #seatOfId = new Map<number, number>();
   readonly #areaOfId = new Map<number, number>();
@@ -66,12 +60,11 @@ export class LiveEvent {
   readonly #priceIds: number[] = [];
   /** By seat. */
   readonly #ends = new Map<number, string>();
-  readonly #counts = new Float64Array(6);
+  #counts = noTotals();
   readonly #listeners = new Set<OnFrame>();
   readonly #watchers = new Set<OnChanges>();
   readonly #changedSeats = new Set<number>();
   readonly #changedAreas = new Set<number>();
-  #newest: Change[] = [];
   #sequence = 0;
   #frame = 0;
   #figuresTimer: ReturnType<typeof setTimeout> | null = null;
@@ -115,12 +108,12 @@ export class LiveEvent {
     return this.prices.value.find(({ id }) => id === this.#priceIds[index]);
   }
 
-  /** When the hold of a seat ends, as a local date-time; undefined when it does not. */
+  /** End of the hold of a seat, a local date-time; undefined without an end. */
   endOf(seat: number): string | undefined {
     return this.#ends.get(seat);
   }
 
-  /** What happened to a seat, the newest first. @throws ApiError */
+  /** Transitions of a seat, the newest first. @throws ApiError */
   transitionsOf(seat: number, count: number): Promise<readonly Transition[]> {
     return readTransitions(this.#api, this.facts.id, this.geometry.ids[seat]!, count);
   }
@@ -157,7 +150,7 @@ export class LiveEvent {
   /** Replaces everything by a map. */
   #take(map: EventMap): void {
     const { states, prices, areas } = this.seats;
-    // What the map does not list has no price, but is still a seat.
+    // A seat that the map does not list has no price.
     states.fill(SeatState.UNPRICED);
     prices.fill(NO_PRICE);
     const priceIndexes = map.prices.map((id) => this.priceIndex(id));
@@ -178,22 +171,9 @@ export class LiveEvent {
     }
     this.#sequence = map.sequence;
     this.status.value = map.status;
-    this.#countAll();
+    this.#counts = totalsOf(this.seats);
     this.#isWhole = true;
     this.#schedule();
-  }
-
-  #countAll(): void {
-    this.#counts.fill(0);
-    for (const state of this.seats.states) this.#counts[state]! += 1;
-    for (const area of this.seats.areas) this.#countArea(area, 1);
-  }
-
-  #countArea({ active, locked, sold, blocked }: LiveSeats["areas"][number], sign: number): void {
-    this.#counts[SeatState.FREE]! += sign * active;
-    this.#counts[SeatState.HELD]! += sign * locked;
-    this.#counts[SeatState.SOLD]! += sign * sold;
-    this.#counts[SeatState.BLOCKED]! += sign * blocked;
   }
 
   #follow(): void {
@@ -231,16 +211,14 @@ export class LiveEvent {
       for (const after of change.areas) {
         const area = this.#areaOfId.get(after.groupOfSeatsId);
         if (area === undefined) continue;
-        this.#countArea(areas[area]!, -1);
+        countArea(this.#counts, areas[area]!, -1);
         areas[area] = after;
-        this.#countArea(after, 1);
+        countArea(this.#counts, after, 1);
         this.#changedAreas.add(area);
       }
       if (change.status !== undefined) this.status.value = change.status;
       this.#sequence = change.sequence;
-      this.#newest.push(change);
     }
-    if (this.#newest.length > RECENT_MAX) this.#newest = this.#newest.slice(-RECENT_MAX);
     this.#schedule();
   }
 
@@ -265,9 +243,5 @@ export class LiveEvent {
     this.#figuresTimer = null;
     this.sequence.value = this.#sequence;
     this.totals.value = [...this.#counts];
-    if (this.#newest.length > 0) {
-      this.recent.value = [...this.#newest.toReversed(), ...this.recent.value].slice(0, RECENT_MAX);
-      this.#newest = [];
-    }
   }
 }

@@ -1,14 +1,14 @@
 /**
  * Back in time: the moment of an event that is shown, and playing on from there. The history is
- * read once, and then what has come since.
+ * read once, later only the changes since.
  */
-import { signal } from "@preact/signals";
-import { readHistory } from "../api/history.ts";
+import { computed, signal } from "@preact/signals";
+import { readHistory } from "../api/calls.ts";
 import type { Api } from "../api/http.ts";
-import { type LiveSeats, SeatState } from "../map/live-seats.ts";
-import { type Bucket, History, type Step, totalsOf } from "./history.ts";
-import type { LiveEvent, Totals } from "./live-event.ts";
-import type { Happening } from "./watch/happenings.ts";
+import { type LiveSeats, noTotals, type Totals, totalsOf } from "../map/seats.ts";
+import type { Happening } from "./figures.ts";
+import { type Bucket, History, type Step } from "./history.ts";
+import type { LiveEvent } from "./live-event.ts";
 
 /** Seconds of the event in a second of playing. */
 export const SPEEDS = [1, 10, 60, 600, 3_600];
@@ -35,6 +35,7 @@ export class Past {
   readonly history: History;
   /** The moment that is shown, in milliseconds since 1970; null for now. */
   readonly atMs = signal<number | null>(null);
+  readonly isNow = computed(() => this.atMs.value === null);
   readonly isPlaying = signal(false);
   readonly speed = signal(60);
   readonly isCompared = signal(false);
@@ -70,7 +71,7 @@ export class Past {
     const read = () => void this.read().catch(() => {});
     const first = setTimeout(read, FIRST_DELAY_MS);
     const timer = setInterval(() => {
-      if (!document.hidden && this.atMs.value === null) read();
+      if (!document.hidden && this.isNow.value) read();
     }, REFRESH_MS);
     return () => {
       clearTimeout(first);
@@ -79,9 +80,9 @@ export class Past {
     };
   }
 
-  /** What the map shows. */
+  /** The states at the moment that is shown. */
   get seats(): LiveSeats {
-    return this.atMs.value === null ? this.#event.seats : this.history.seats;
+    return this.isNow.value ? this.#event.seats : this.history.seats;
   }
 
   /** The first booking, or the first change when there is none. */
@@ -119,7 +120,7 @@ export class Past {
     for await (const page of readHistory(this.#api, id, since)) {
       const { position } = history;
       history.add(page);
-      if (this.atMs.value !== null) history.seek(position);
+      if (!this.isNow.value) history.seek(position);
     }
     this.buckets.value = history.buckets(BUCKETS, this.firstMs);
   }
@@ -127,7 +128,7 @@ export class Past {
   /** Shows a moment; null for now. */
   go(atMs: number | null): void {
     const { history } = this;
-    const isSwitch = (atMs === null) !== (this.atMs.value === null);
+    const isSwitch = (atMs === null) !== this.isNow.value;
     const step = atMs === null ? null : history.seek(history.positionAt(atMs));
     this.atMs.value = atMs;
     if (atMs === null) this.#stopPlaying();
@@ -145,7 +146,7 @@ export class Past {
   }
 
   #compare(): void {
-    const isShown = this.isCompared.value && this.atMs.value !== null;
+    const isShown = this.isCompared.value && !this.isNow.value;
     this.difference.value = isShown ? differenceOf(this.history.seats, this.#event.seats) : null;
   }
 
@@ -153,7 +154,7 @@ export class Past {
   play(): void {
     if (this.isPlaying.value || this.history.length === 0) return;
     this.isPlaying.value = true;
-    if (this.atMs.value === null) this.go(this.firstMs);
+    if (this.isNow.value) this.go(this.firstMs);
     let before = performance.now();
     const turn = (now: number) => {
       const atMs = this.atMs.value! + (now - before) * this.speed.value;
@@ -198,9 +199,9 @@ export class Past {
 }
 
 /** Cost: O(seats). */
-export function differenceOf(past: LiveSeats, now: LiveSeats): Difference {
+function differenceOf(past: LiveSeats, now: LiveSeats): Difference {
   const seats: number[] = [];
-  const totals = Array.from({ length: SeatState.BLOCKED + 1 }, () => 0);
+  const totals = noTotals();
   for (const [seat, state] of past.states.entries()) {
     const present = now.states[seat]!;
     if (present === state) continue;

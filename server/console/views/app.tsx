@@ -1,19 +1,31 @@
-/** The console: the login, or what the address names. */
-import { announcement } from "../state/announce.ts";
-import { place } from "../state/place.ts";
-import { session } from "../state/session.ts";
-import { EventsView } from "./events/events-view.tsx";
-import { EventView } from "./event-view.tsx";
-import { LogIn } from "./log-in.tsx";
-import { OpenEvent } from "./open-event.tsx";
-import { PricesView } from "./setup/prices-view.tsx";
-import { SetupView } from "./setup/setup-view.tsx";
+/** The console: the login, or the page that the address names. */
+import { useSignal } from "@preact/signals";
+import { type ComponentChildren, render, type TargetedSubmitEvent } from "preact";
+import { useEffect } from "preact/hooks";
+import type { Api } from "../api/http.ts";
+import { LiveEvent } from "../state/live-event.ts";
+import {
+  announcement,
+  hasExpired,
+  logInWithAccount,
+  logInWithKey,
+  place,
+  session,
+} from "../state/page.ts";
+import { TEXTS } from "../texts.ts";
+import { EventView } from "./event.tsx";
+import { EventsView } from "./events.tsx";
+import { SetupView } from "./new-event.tsx";
+import { Switch, ThemeSwitch, TopBar } from "./parts.tsx";
+import { PricesView } from "./prices.tsx";
 
-export function App() {
+const T = TEXTS.logIn;
+
+function App() {
   return (
     <>
       <Shown />
-      <div class="unseen" role="status">
+      <div class="for-readers" role="status">
         {announcement.value}
       </div>
     </>
@@ -38,3 +50,104 @@ function Shown() {
     </OpenEvent>
   );
 }
+
+interface OpenEventProps {
+  readonly api: Api;
+  readonly id: string;
+  readonly children: (event: LiveEvent) => ComponentChildren;
+}
+
+/** Reads an event and follows it while it is shown. */
+function OpenEvent({ api, id, children }: OpenEventProps) {
+  const opened = useSignal<LiveEvent | null>(null);
+  const error = useSignal("");
+  useEffect(() => {
+    let isOver = false;
+    const take = (event: LiveEvent) => {
+      if (isOver) event.close();
+      else opened.value = event;
+    };
+    LiveEvent.open(api, id).then(take, (problem: Error) => (error.value = problem.message));
+    return () => {
+      isOver = true;
+      opened.value?.close();
+    };
+  }, [api, id]);
+  if (opened.value !== null) return <>{children(opened.value)}</>;
+  return (
+    <div class="sheet">
+      <TopBar />
+      <main class="page">
+        {error.value === "" ? <p class="note">{TEXTS.events.loading}</p> : null}
+        <p role="alert">{error.value}</p>
+      </main>
+    </div>
+  );
+}
+
+/** With an account, or with the key of an organization. */
+function LogIn() {
+  const way = useSignal<keyof typeof T.by>("account");
+  const error = useSignal("");
+  const isOpening = useSignal(false);
+  const submit = async (event: TargetedSubmitEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const text = (name: string) => (form.get(name) as string).trim();
+    isOpening.value = true;
+    error.value = "";
+    try {
+      if (way.value === "key") await logInWithKey(text("key"));
+      else await logInWithAccount(text("email"), form.get("password") as string);
+    } catch (problem) {
+      error.value = (problem as Error).message;
+      isOpening.value = false;
+    }
+  };
+  return (
+    <main class="log-in">
+      <form onSubmit={(event) => void submit(event)}>
+        <div class="log-in-head">
+          <img src="/docs/icon.svg" alt="" width="34" height="34" />
+          <strong>{TEXTS.product}</strong>
+          <ThemeSwitch />
+        </div>
+        <h1>{T.title}</h1>
+        <p class="note">{T.lead}</p>
+        {hasExpired.value && <p class="warning">{T.expired}</p>}
+        <Switch label={T.ways} names={T.by} chosen={way} />
+        <Fields way={way.value} />
+        <button type="submit" class="primary" disabled={isOpening.value}>
+          {isOpening.value ? T.opening : T.submit}
+        </button>
+        <p role="alert">{error}</p>
+        <p class="note">{T.note}</p>
+      </form>
+    </main>
+  );
+}
+
+function Fields({ way }: { readonly way: keyof typeof T.by }) {
+  if (way === "key") {
+    return (
+      <label key="key">
+        {T.key}
+        <input name="key" type="password" autocomplete="off" required />
+      </label>
+    );
+  }
+  return (
+    <>
+      <label key="email">
+        {T.email}
+        <input name="email" type="email" autocomplete="username" required />
+      </label>
+      <label key="password">
+        {T.password}
+        <input name="password" type="password" autocomplete="current-password" required />
+      </label>
+    </>
+  );
+}
+
+render(<App />, document.querySelector("#root")!);

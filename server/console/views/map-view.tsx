@@ -1,33 +1,18 @@
-/** The seat map in the page: connects the map to the event, and shows what is at the pointer. */
-import { useSignal } from "@preact/signals";
-import type { ComponentChildren } from "preact";
+/** The seat map in the page, connected to event and past; its tools, and the tip at the pointer. */
+import { type Signal, useSignal } from "@preact/signals";
+import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import type { Hit, Modifiers, Point } from "../map/hits.ts";
-import type { Colouring } from "../map/marks.ts";
-import { readPalette } from "../map/palette.ts";
+import { timeMs, type Transition } from "../api/calls.ts";
+import type { Geometry } from "../map/geometry.ts";
+import type { Hit, Modifiers, Point } from "../map/gestures.ts";
+import { type Colouring, readPalette } from "../map/paint.ts";
 import { SeatMap } from "../map/seat-map.ts";
 import type { LiveEvent } from "../state/live-event.ts";
+import { theme } from "../state/page.ts";
 import type { Past } from "../state/past.ts";
-import { theme } from "../state/theme.ts";
 import { TEXTS } from "../texts.ts";
-import { MapTools } from "./map-tools.tsx";
-import { Tip } from "./tip.tsx";
-
-interface MapViewProps {
-  readonly event: LiveEvent;
-  readonly colorBy: Colouring;
-  /** Missing where there is no way back in time, and no bar for it below the map. */
-  readonly past?: Past;
-  readonly selected?: ReadonlySet<number>;
-  readonly onPick?: (hit: Hit | null, modifiers: Modifiers) => void;
-  readonly onBox?: (seats: readonly number[], modifiers: Modifiers) => void;
-  /** Opens the list of seats. */
-  readonly onList?: () => void;
-  /** What is above the map. */
-  readonly children?: ComponentChildren;
-  /** States that the map fades. */
-  readonly faded?: ReadonlySet<number>;
-}
+import { IconButton } from "./parts.tsx";
+import { clockTime } from "./words.ts";
 
 /** With the space around it, in CSS pixels. */
 const TIME_BAR_HEIGHT = 92;
@@ -35,6 +20,25 @@ const TIME_BAR_HEIGHT = 92;
 const PHONE = { media: "(max-width: 760px)", bottom: 104, top: 48 };
 /** Rings are drawn in every frame. */
 const RINGS_MAX = 1_500;
+/** A pointer that passes over many seats asks for none. */
+const REST_MS = 160;
+const NO_MODIFIERS = { shift: false, ctrl: false };
+
+interface MapViewProps {
+  readonly event: LiveEvent;
+  readonly colorBy: Colouring;
+  /** Missing on a page without a way back in time. */
+  readonly past?: Past;
+  readonly selected?: ReadonlySet<number>;
+  readonly onPick?: (hit: Hit | null, modifiers: Modifiers) => void;
+  readonly onBox?: (seats: readonly number[], modifiers: Modifiers) => void;
+  /** Opens the list of seats. */
+  readonly onList?: () => void;
+  /** Above the map. */
+  readonly children?: ComponentChildren;
+  /** States that the map fades. */
+  readonly faded?: ReadonlySet<number>;
+}
 
 /** @returns The colours of the present theme. */
 function presentPalette() {
@@ -64,9 +68,7 @@ export function MapView(props: MapViewProps) {
         onKeyDown={({ key }) => key === "Escape" && props.onPick?.(null, NO_MODIFIERS)}
       />
       <MapTools map={map} isBoxMode={isBoxMode} {...props} />
-      {tip.value !== null && (
-        <Tip event={event} past={past ?? null} hit={tip.value.hit} at={tip.value.at} />
-      )}
+      {tip.value !== null && <Tip event={event} past={past} {...tip.value} />}
       {children}
     </main>
   );
@@ -86,13 +88,13 @@ function useSeatMap(props: MapViewProps, onHover: (hit: Hit | null, at: Point) =
       palette: presentPalette(),
       hasMotion: !matchMedia("(prefers-reduced-motion: reduce)").matches,
       onHover,
-      onPick: (hit, _at, modifiers) => latest.current.onPick?.(hit, modifiers),
+      onPick: (hit, modifiers) => latest.current.onPick?.(hit, modifiers),
       onBox: (seats, modifiers) => latest.current.onBox?.(seats, modifiers),
     });
     map.current = made;
     const stopClearing = past === undefined ? null : keepClear(made);
     const stopNow = event.onFrame((seats, areas) => {
-      if (isNow(latest.current.past)) made.change(seats, areas);
+      if (past?.isNow.peek() ?? true) made.change(seats, areas);
     });
     const stopPast = past?.onStep((step) => {
       if (step === null) made.draw(past.seats);
@@ -135,8 +137,100 @@ function keepClear(map: SeatMap): () => void {
   return () => phone.removeEventListener("change", clear);
 }
 
-function isNow(past: Past | undefined): boolean {
-  return (past?.atMs.peek() ?? null) === null;
+interface MapToolsProps extends Pick<MapViewProps, "onBox" | "onList"> {
+  readonly map: RefObject<SeatMap | null>;
+  readonly isBoxMode: Signal<boolean>;
 }
 
-const NO_MODIFIERS = { shift: false, ctrl: false };
+function MapTools({ map, isBoxMode, onBox, onList }: MapToolsProps) {
+  const { zoomIn, zoomOut, fit, box } = TEXTS.map;
+  return (
+    <div class="map-tools">
+      <IconButton name="plus" label={zoomIn} onClick={() => map.current?.zoomBy(1)} />
+      <IconButton name="minus" label={zoomOut} onClick={() => map.current?.zoomBy(-1)} />
+      <IconButton name="fit" label={fit} onClick={() => map.current?.fit()} />
+      {onBox !== undefined && (
+        <IconButton
+          name="box"
+          label={box}
+          isPressed={isBoxMode.value}
+          onClick={() => (isBoxMode.value = !isBoxMode.value)}
+        />
+      )}
+      {onList !== undefined && <IconButton name="list" label={TEXTS.list.open} onClick={onList} />}
+    </div>
+  );
+}
+
+interface TipProps {
+  readonly event: LiveEvent;
+  readonly past: Past | undefined;
+  readonly hit: Hit;
+  readonly at: Point;
+}
+
+/** Names the hit at the pointer; for a seat also its last change, and the end of its hold. */
+function Tip({ event, past, hit, at }: TipProps) {
+  return (
+    <div class="tip" style={{ transform: `translate(${at.x + 14}px, ${at.y + 14}px)` }}>
+      <strong>{titleOf(event.geometry, hit)}</strong>
+      {hit.kind === "seat" && <SeatFacts event={event} past={past} seat={hit.seat} />}
+    </div>
+  );
+}
+
+function titleOf({ areas, sections, rows, rowOfSeat }: Geometry, hit: Hit): string {
+  if (hit.kind === "area") return areas[hit.area]!.name;
+  const section = hit.kind === "section" ? hit.section : rows[rowOfSeat[hit.seat]!]!.section;
+  return sections[section]!.name;
+}
+
+interface SeatFactsProps extends Pick<TipProps, "event" | "past"> {
+  readonly seat: number;
+}
+
+function SeatFacts({ event, past, seat }: SeatFactsProps) {
+  const { geometry } = event;
+  const { seats } = past ?? event;
+  // Follows each moment: the state of the seat may be another one.
+  const isNow = (past?.atMs.value ?? null) === null;
+  const last = useSignal<Transition | undefined>(undefined);
+  const row = geometry.rows[geometry.rowOfSeat[seat]!]!;
+  const state = seats.states[seat]!;
+  useEffect(() => {
+    last.value = undefined;
+    // The answer is about now.
+    if (!isNow) return undefined;
+    let isOver = false;
+    const timer = setTimeout(() => {
+      const show = (transition: Transition | undefined) => {
+        if (!isOver) last.value = transition;
+      };
+      // Without an answer the tip shows what the page knows.
+      event.transitionsOf(seat, 1).then(
+        ([newest]) => show(newest),
+        () => {},
+      );
+    }, REST_MS);
+    return () => {
+      isOver = true;
+      clearTimeout(timer);
+    };
+  }, [event, seat, state, isNow]);
+  const end = isNow ? event.endOf(seat) : undefined;
+  const price = event.priceAt(seats.prices[seat]!)?.name;
+  return (
+    <>
+      <span>
+        {TEXTS.row(row.name)} · {TEXTS.seat(geometry.labels[geometry.labelOfSeat[seat]!]!)}
+      </span>
+      <span>
+        {TEXTS.states[state]}
+        {price === undefined ? "" : ` · ${price}`}
+      </span>
+      {last.value?.sessionId !== undefined && <span>{TEXTS.bySession(last.value.sessionId)}</span>}
+      {last.value !== undefined && <span>{TEXTS.since(clockTime(timeMs(last.value.time)))}</span>}
+      {end !== undefined && <span>{TEXTS.until(clockTime(timeMs(end)))}</span>}
+    </>
+  );
+}

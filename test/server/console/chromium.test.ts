@@ -55,3 +55,37 @@ test("the map of an event is painted, moved, and follows a sale, without a viola
   expect(errors).toEqual([]);
   await page.close();
 });
+
+test("a change of theme → the chart has the new colours in the next frames", async () => {
+  const server = await startServer({ args: ["--demo"] });
+  const { key, eventId } = server;
+  const { page } = await openConsole(running, {
+    url: new URL(server.url),
+    key,
+    eventId,
+    seatIds: [],
+  });
+  await page.locator(".for-readers tbody tr").nth(2).waitFor({ state: "attached" });
+  for (const colorScheme of ["dark", "light", "dark", "light"] as const) {
+    // oxlint-disable-next-line no-await-in-loop -- one theme after the other
+    await page.emulateMedia({ colorScheme });
+    // oxlint-disable-next-line no-await-in-loop
+    await page.waitForSelector(`html[data-theme=${colorScheme}]`);
+    // oxlint-disable-next-line no-await-in-loop
+    expect(await page.evaluate<boolean>(CHART_HAS_FREE_COLOUR), colorScheme).toBe(true);
+  }
+  await page.close();
+});
+
+/** Chart pixels after three frames: the chart draws once a second by itself. */
+const CHART_HAS_FREE_COLOUR = `(async () => {
+  for (let i = 0; i < 3; i++) await new Promise(requestAnimationFrame);
+  const canvas = document.querySelector(".chart canvas");
+  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  const free = getComputedStyle(document.documentElement).getPropertyValue("--map-free").trim();
+  const [r, g, b] = [1, 3, 5].map((at) => Number.parseInt(free.slice(at, at + 2), 16));
+  for (let i = 0; i < data.length; i += 4) {
+    if (data[i] === r && data[i + 1] === g && data[i + 2] === b) return true;
+  }
+  return false;
+})()`;

@@ -1,10 +1,10 @@
 /** Going back in time in the memory of the page shows what the server shows with `asOf`. */
 import { expect, test } from "vitest";
 import type { GeometryColumns } from "../../../server/layouts/geometry-columns.ts";
-import type { HistoryPage } from "../../../server/console/api/history.ts";
-import { decodeGeometry } from "../../../server/console/map/decode.ts";
-import { NO_PRICE } from "../../../server/console/map/live-seats.ts";
-import { History, totalsOf } from "../../../server/console/state/history.ts";
+import type { HistoryPage } from "../../../server/console/api/calls.ts";
+import { decodeGeometry } from "../../../server/console/map/geometry.ts";
+import { NO_PRICE, totalsOf } from "../../../server/console/map/seats.ts";
+import { History } from "../../../server/console/state/history.ts";
 import { START_MS } from "../../support/engine.ts";
 import { type PageBody, type SeatBody, TestServer, V2 } from "../../support/server.ts";
 

@@ -1,8 +1,7 @@
 /** The parts of the map that need no browser: geometry, finding seats by place, camera. */
 import { expect, test } from "vitest";
 import { Camera } from "../../../server/console/map/camera.ts";
-import { decodeGeometry } from "../../../server/console/map/decode.ts";
-import { Grid } from "../../../server/console/map/grid.ts";
+import { decodeGeometry, Grid } from "../../../server/console/map/geometry.ts";
 import { geometryOf } from "../../../server/layouts/geometry.ts";
 import { mergeLayout } from "../../../engine/layout/change/merge-layout.ts";
 import { EMPTY_DOCUMENT } from "../../../engine/layout/layout.ts";

@@ -1,11 +1,15 @@
 /** What the console's panel adds up: series, rates, changes, holds and metrics. */
 import { expect, test } from "vitest";
-import { AreaMoves } from "../../../server/console/state/watch/area-moves.ts";
-import { endingHolds } from "../../../server/console/state/watch/ending-holds.ts";
-import { happeningOf, Happenings } from "../../../server/console/state/watch/happenings.ts";
-import { Rates } from "../../../server/console/state/watch/rates.ts";
-import { Series } from "../../../server/console/state/watch/series.ts";
-import { figuresBetween, readingOf } from "../../../server/console/state/watch/server-figures.ts";
+import {
+  AreaMoves,
+  endingHolds,
+  figuresBetween,
+  happeningOf,
+  Happenings,
+  Rates,
+  readingOf,
+  Series,
+} from "../../../server/console/state/figures.ts";
 
 test("a series keeps a bounded number of points, with the first and the last", () => {
   const series = new Series(2, { pointsMax: 60 });
