@@ -73,7 +73,8 @@ export function* migrateToLayout(
 }
 
 /**
- * Matched seats keep their order of change. The new ones, and those with other labels, come after them, as the latest change.
+ * Matched seats keep their order of change. The new ones, and those with other labels, come after
+ * them, as the latest change.
  */
 function* copySeats(
   source: Partition,

@@ -5,7 +5,7 @@ import { ROOT, temporaryFolder } from "./server-process.ts";
 
 export const NEXT_VERSION = "99.0.0";
 
-/** The compiled program with another version. @param change - Of `formats.js`. @returns Its path. */
+/** Builds the program with another version. @param change - Of `formats.js`. @returns Its path. */
 export function buildNext(change: (formats: string) => string): string {
   const root = temporaryFolder();
   for (const name of ["node_modules", "server", "README.md", "LICENSE"]) {

@@ -1,6 +1,6 @@
 /**
- * The versions of formats: the next version of the program opens the folder of this one and upgrades
- * it. This one then refuses it, and so it does the folders of builds from before the first release.
+ * The versions of formats: the next version of the program opens the folder of this one and
+ * upgrades it. This one then refuses it, as it does folders from before the first release.
  */
 import fs from "node:fs";
 import path from "node:path";

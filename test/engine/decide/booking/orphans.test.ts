@@ -92,7 +92,7 @@ test("an aisle counts as the end of a row", () => {
   );
 });
 
-test("without coordinates the seats of a row sit in their natural order, as lists show them", () => {
+test("without coordinates the seats of a row sit in the order of a sorted list", () => {
   const { seats, ...row } = section("Stalls", { A: "A b C é f" });
   check(
     [{ ...row, seats: seats.map(({ guid, rowGuid, name }) => ({ guid, rowGuid, name })) }],
