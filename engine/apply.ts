@@ -48,9 +48,9 @@ function applyPut(state: State, put: CatalogPut, timeMs: number): void {
   if (put.table === "events") putPartition(state, put.row, timeMs);
   state.catalog.put(put);
   if (put.table !== "layouts") return;
-  const { id, document, marksRelabelled = false } = put.row;
+  const { id, document } = put.row;
   state.layouts.set(id, put.made?.layout ?? buildLayout(plainDocument(document)));
-  migrateEvents(state, id, timeMs, marksRelabelled);
+  migrateEvents(state, id, timeMs);
 }
 
 /** The events of the schema remain, but have no seats. */
@@ -60,14 +60,9 @@ function removeLayout(state: State, schemaId: number, timeMs: number): void {
 }
 
 /** Migrates every event of the schema to the schema's present layout. */
-function migrateEvents(
-  state: State,
-  schemaId: number,
-  timeMs: number,
-  marksRelabelled = false,
-): void {
+function migrateEvents(state: State, schemaId: number, timeMs: number): void {
   const layout = state.layoutOf(schemaId);
-  const change = new LayoutChange({ layout, timeMs, marksRelabelled });
+  const change = new LayoutChange({ layout, timeMs });
   for (const { partition: number, schemaId: of } of state.catalog.events.values()) {
     if (of !== schemaId || state.partitions.layoutOf(number) === layout) continue;
     state.partitions.migrate(number, change);
@@ -85,7 +80,7 @@ function putPartition(state: State, event: EventRow, timeMs: number): void {
   assert(stored === undefined || stored.partition === number, "an event keeps its partition");
   if (isNew) partitions.set(number, new Partition(layout, timeMs));
   else if (partitions.layoutOf(number) !== layout) {
-    partitions.migrate(number, new LayoutChange({ layout, timeMs, marksRelabelled: false }));
+    partitions.migrate(number, new LayoutChange({ layout, timeMs }));
   }
 }
 

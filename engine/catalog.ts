@@ -44,10 +44,6 @@ export interface OrganizationRow {
   readonly tenantId: number;
   readonly name: string;
   readonly publicKey: string;
-  /** In rows of earlier versions, until the store is opened again; now it is derived. */
-  readonly privateKey?: string;
-  /** SHA-256 (hex) of a private key that an earlier version stored; it works beside the derived. */
-  readonly privateKeySha256?: string;
   readonly domain: string | null;
   readonly autologinEnabled: boolean;
   readonly appendDomainToLogin: boolean;
@@ -57,8 +53,8 @@ export interface OrganizationRow {
   readonly publicSessionsEnabled: boolean;
   readonly salesControl: boolean;
   readonly bookingEnabled: boolean;
-  /** Milliseconds since 1970: the last change of `bookingEnabled`. Older rows lack it. */
-  readonly bookingChangedAtMs?: number;
+  /** Milliseconds since 1970: the last change of `bookingEnabled`; 0 before the first. */
+  readonly bookingChangedAtMs: number;
   readonly orphanPrevention: boolean;
   /** Seats and places that one session may hold in an event. A limit that is missing is none. */
   readonly heldPerSession?: number;
@@ -133,10 +129,8 @@ export interface SchemaRow {
 export interface LayoutRow {
   readonly id: number;
   readonly document: LayoutDocument;
-  /** Seats whose labels differ from the version before count as changed. Older rows lack it. */
-  readonly marksRelabelled?: true;
-  /** Rises with each change of the layout. Older rows, and those of clones, lack it: 0. */
-  readonly version?: number;
+  /** Rises with each change of the layout; 0 until the layout of a clone first changes. */
+  readonly version: number;
 }
 
 /** A pricing zone of a schema, shared by all its events. */
@@ -211,8 +205,8 @@ export interface EventRow {
   /** Milliseconds since 1970 on the service clock. */
   readonly createdAtMs: number;
   readonly status: EventStatus;
-  /** Milliseconds since 1970: the last change of `status`. Older rows lack it. */
-  readonly statusChangedAtMs?: number;
+  /** Milliseconds since 1970: the last change of `status`; 0 before the first. */
+  readonly statusChangedAtMs: number;
   readonly publishedAtMs: number | null;
   readonly seriesId: number | null;
 }
@@ -223,8 +217,8 @@ export interface PriceRow {
   /** Position in the partition's price table, from 1. */
   readonly slot: number;
   readonly name: string;
-  /** Milliseconds since 1970: the last change of `name`. Older rows lack it. */
-  readonly renamedAtMs?: number;
+  /** Milliseconds since 1970: the last change of `name`; 0 before the first. */
+  readonly renamedAtMs: number;
   readonly externalId: string | null;
 }
 

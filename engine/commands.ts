@@ -15,12 +15,7 @@ import {
   deleteOrganization,
   updateOrganization,
 } from "./decide/organization-changes.ts";
-import {
-  changeSettings,
-  createOrganization,
-  hidePrivateKey,
-  replaceHoldTypes,
-} from "./decide/organizations.ts";
+import { changeSettings, createOrganization, replaceHoldTypes } from "./decide/organizations.ts";
 import { deletePrice, updatePrices } from "./decide/pricing/price-changes.ts";
 import { clearPrices, unassignPrices } from "./decide/pricing/price-removal.ts";
 import { assignPrices, createPrices } from "./decide/pricing/prices.ts";
@@ -202,12 +197,6 @@ export const COMMANDS = {
     [DUPLICATE_NAME, ACCOUNT_EMAIL_IN_USE],
     createOrganization,
     FOR_TENANT,
-  ),
-  hidePrivateKey: command(
-    { organizationId: LONG, privateKeySha256: TEXT },
-    [],
-    hidePrivateKey,
-    INTERNAL,
   ),
   updateOrganization: command(
     { body: ORGANIZATION_CHANGE },

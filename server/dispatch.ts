@@ -237,8 +237,8 @@ export class Dispatch implements Front<Match>, CommandFront {
     if (idempotencyKey === null || !takesIdempotencyKey(route)) return null;
     const isConfidential = route.isConfidential === true;
     const ofBytes = () => this.#services.keys.fingerprint(headOf(exchange), exchange.body);
-    const fingerprints = { fingerprint: known ?? ofBytes, fingerprintOfBytes: ofBytes };
-    const keyed = { caller, idempotencyKey, isConfidential, waits, ...fingerprints };
+    const fingerprint = known ?? ofBytes;
+    const keyed = { caller, idempotencyKey, isConfidential, waits, fingerprint };
     const begun = this.keyed.begin(keyed);
     if (begun instanceof Promise || !("fingerprint" in begun)) return asRepeated(begun, route);
     exchange.first = begun;

@@ -94,9 +94,7 @@ export class Idempotency implements KeyedRequests {
       this.#inFlight.add(id);
       return { id, fingerprint, caller, isConfidential };
     }
-    const isSame =
-      reply.fingerprint === fingerprint || reply.fingerprint === keyed.fingerprintOfBytes?.();
-    return isSame ? this.#repeat(reply, isConfidential) : REUSED;
+    return reply.fingerprint === fingerprint ? this.#repeat(reply, isConfidential) : REUSED;
   }
 
   /**
@@ -144,7 +142,7 @@ export class Idempotency implements KeyedRequests {
     if (layout !== undefined) {
       const { schemaId, version } = layout;
       const rowNow = () => engine.state.catalog.layouts.get(schemaId);
-      const isSame = () => (rowNow()?.version ?? 0) === version;
+      const isSame = () => rowNow()?.version === version;
       if (!isSame()) return this.#gone();
       const { layouts } = this.#services;
       if (!layouts.isLarge(schemaId)) return layoutAnswer(schemaId, rowNow());

@@ -53,6 +53,7 @@ export function createEvent(
     killAfter: momentOrNull(killAfter),
     createdAtMs: timeMs,
     status,
+    statusChangedAtMs: 0,
     publishedAtMs: status === "PUBLISHED" ? timeMs : null,
     seriesId: null,
   };

@@ -110,6 +110,7 @@ function organizationRow(
     publicSessionsEnabled: false,
     salesControl: true,
     bookingEnabled: true,
+    bookingChangedAtMs: 0,
     orphanPrevention: false,
     holdTypes: [],
   };
@@ -128,7 +129,7 @@ export function changeSettings(
     ...withLimits(organization, body),
     salesControl: body.salesControl ?? organization.salesControl,
     bookingEnabled,
-    ...(isSwitched ? { bookingChangedAtMs: timeMs } : {}),
+    bookingChangedAtMs: isSwitched ? timeMs : organization.bookingChangedAtMs,
     orphanPrevention: body.orphanPrevention ?? organization.orphanPrevention,
   };
   assert(row.id === organizationId, "the settings change of the organization that was named");
@@ -144,18 +145,6 @@ function withLimits(organization: OrganizationRow, body: SettingsBody): Organiza
     else if (typeof limit === "number") row[name] = limit;
   }
   return row as unknown as OrganizationRow;
-}
-
-/** Replaces a private key that an earlier version stored in clear by its hash. */
-export function hidePrivateKey(
-  state: State,
-  command: CommandWith<{ organizationId: number; privateKeySha256: string }>,
-): Decision<null> {
-  const { caller, organizationId, privateKeySha256 } = command;
-  const { privateKey, ...organization } = state.catalog.organizations.get(organizationId)!;
-  assert(privateKey !== undefined, "a key that is hidden was stored");
-  const row: OrganizationRow = { ...organization, privateKeySha256 };
-  return grantChange(state, caller, { puts: [{ table: "organizations", row }] }, null);
 }
 
 /** Replaces the organization's own hold types. */

@@ -6,10 +6,7 @@ import { assert } from "../assert.ts";
 import { ExpiryQueues } from "./expiry.ts";
 
 export interface Hold {
-  /**
-   * The number of the hold: the sequence number of its lock. A hold from the snapshot of an earlier
-   * version has a smaller number, in the same order.
-   */
+  /** The number of the hold: the sequence number of its lock. */
   readonly fence: number;
   /** Empty when the lock named no session. */
   readonly session: string;

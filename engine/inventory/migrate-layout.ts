@@ -12,10 +12,11 @@ import { SEATS_PER_STEP } from "./steps.ts";
 
 export interface Migration {
   readonly layout: Layout;
-  /** Milliseconds since 1970: the time of change of the new seats and areas. */
+  /**
+   * Milliseconds since 1970: the time of change of the new seats and areas, and of seats with other
+   * labels.
+   */
   readonly timeMs: number;
-  /** Whether seats with other labels change at that time too. */
-  readonly marksRelabelled: boolean;
 }
 
 /** The same seats in two layouts. Index: seat of the first. */
@@ -60,12 +61,11 @@ function hasSameLabels(a: Layout, seat: number, b: Layout, match: number): boole
  */
 export function* migrateToLayout(
   source: Partition,
-  migration: Migration,
+  { layout, timeMs }: Migration,
   matches: SeatMatches,
 ): Generator<void, Partition> {
-  const { layout, timeMs } = migration;
   const seats = unpricedSeats(layout.seatCount, timeMs);
-  const links = yield* copySeats(source, seats, migration, matches);
+  const links = yield* copySeats(source, seats, matches);
   const target = new Partition(layout, timeMs, seats, links);
   copyAreas(source, target);
   yield* copyHolds(source, target, matches);
@@ -73,13 +73,12 @@ export function* migrateToLayout(
 }
 
 /**
- * Matched seats keep their order of change. The new ones, and those that are marked as relabelled,
- * come after them, as the latest change.
+ * Matched seats keep their order of change. The new ones, and those with other labels, come after
+ * them, as the latest change.
  */
 function* copySeats(
   source: Partition,
   target: SeatColumns,
-  { marksRelabelled }: Migration,
   { matchOf, isRelabelled }: SeatMatches,
 ): Generator<void, ChangeLinks> {
   const seatCount = target.state.length;
@@ -95,7 +94,7 @@ function* copySeats(
     if (match === NONE) continue;
     target.state[match] = source.state[seat]!;
     target.price[match] = source.price[seat]!;
-    if (marksRelabelled && isRelabelled[seat] === 1) continue;
+    if (isRelabelled[seat] === 1) continue;
     assert(isUnchanged[match] === 0, "a seat is copied once");
     target.changedAtMs[match] = source.changedAtMs[seat]!;
     isUnchanged[match] = 1;

@@ -16,15 +16,13 @@ export const LAYOUT_CHANGES_MAX = 16;
 export class LayoutChange implements Migration {
   readonly layout: Layout;
   readonly timeMs: number;
-  readonly marksRelabelled: boolean;
   #from: Layout | null = null;
   #matches: SeatMatches | null = null;
 
   /** The members of `Migration`. */
-  constructor({ layout, timeMs, marksRelabelled }: Migration) {
+  constructor({ layout, timeMs }: Migration) {
     this.layout = layout;
     this.timeMs = timeMs;
-    this.marksRelabelled = marksRelabelled;
   }
 
   /** Cost: O(seats) once for each earlier layout, usually one. */

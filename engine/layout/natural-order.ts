@@ -1,35 +1,33 @@
 /**
- * Natural order of labels: runs of digits compare as numbers ("2" before "10"), everything else by
- * code unit. It uses no locale, so the order is the same on every machine.
+ * Natural order of names and labels, in lists and among neighbours: "2" comes before "10"; letters
+ * count first, then accents, then case. It uses no locale, so the order is the same on every
+ * machine.
  */
 
-const PARTS = /\d+|\D+/g;
+const MARKS = /[\u0300-\u036f]/g;
+const NO_MARK = /[^\u0300-\u036f]/g;
+const DIGITS = /\d+/g;
 const LEADING_ZEROS = /^0+(?=\d)/;
+/** Letters that do not decompose into a plain letter and a mark. */
+const PLAIN = new Map(Object.entries({ ß: "ss", æ: "ae", œ: "oe", ø: "o", đ: "d", ł: "l" }));
+const SPECIAL = new RegExp(`[${[...PLAIN.keys()].join("")}]`, "g");
+/** Comes before every character of a name. */
+const END = "\0";
 
-/** @returns Negative, zero or positive. Zero only for equal labels. */
-export function compareNatural(a: string, b: string): number {
-  const partsOfA = a.match(PARTS) ?? [];
-  const partsOfB = b.match(PARTS) ?? [];
-  const count = Math.min(partsOfA.length, partsOfB.length);
-  for (let i = 0; i < count; i++) {
-    const order = compareParts(partsOfA[i]!, partsOfB[i]!);
-    if (order !== 0) return order;
-  }
-  return partsOfA.length - partsOfB.length || compareText(a, b);
+/** @returns A text such that two names compare as their keys compare, by code unit. */
+export function nameKey(name: string): string {
+  const decomposed = name.normalize("NFD");
+  const lower = decomposed.toLowerCase();
+  const letters = lower.replace(MARKS, "").replace(SPECIAL, (letter) => PLAIN.get(letter)!);
+  const accents = lower.replace(DIGITS, "").replace(NO_MARK, "\u0001");
+  const cases = Array.from(decomposed.replace(DIGITS, ""), (letter) =>
+    letter === letter.toLowerCase() ? "0" : "1",
+  );
+  return [letters.replace(DIGITS, numberKey), accents, cases.join("")].join(END);
 }
 
-/** Order by code unit, as in a database without a locale. */
-export function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
-}
-
-function compareParts(a: string, b: string): number {
-  if (!isDigit(a) || !isDigit(b)) return compareText(a, b);
-  const digitsOfA = a.replace(LEADING_ZEROS, "");
-  const digitsOfB = b.replace(LEADING_ZEROS, "");
-  return digitsOfA.length - digitsOfB.length || compareText(digitsOfA, digitsOfB);
-}
-
-function isDigit(part: string): boolean {
-  return part >= "0" && part < ":";
+/** A run of digits, with its length in front: a longer number is larger. */
+function numberKey(digits: string): string {
+  const number = digits.replace(LEADING_ZEROS, "");
+  return `0${String.fromCharCode(number.length)}${number}`;
 }

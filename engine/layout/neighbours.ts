@@ -7,7 +7,7 @@
  */
 import { assert } from "../assert.ts";
 import type { Seat } from "./layout-document.ts";
-import { compareNatural } from "./natural-order.ts";
+import { nameKey } from "./natural-order.ts";
 
 const AISLE_SPACINGS = 1.5;
 
@@ -25,8 +25,14 @@ interface Point {
 
 /** Cost: O(n log n) in the seats of the row, usually 20. */
 export function orderRow(seats: readonly Seat[]): RowOrder {
-  const labels = (a: number, b: number) =>
-    compareNatural(seats[a]!.name, seats[b]!.name) || seats[a]!.id - seats[b]!.id;
+  // Most rows have coordinates, and few of their seats need a key.
+  const keys: string[] = [];
+  const keyOf = (i: number) => (keys[i] ??= nameKey(seats[i]!.name));
+  const labels = (a: number, b: number) => {
+    const [first, second] = [keyOf(a), keyOf(b)];
+    if (first !== second) return first < second ? -1 : 1;
+    return seats[a]!.id - seats[b]!.id;
+  };
   const positions = seats.map((_, i) => i);
   const points = pointsOf(seats);
   const axis = points === null ? null : principalAxis(points);

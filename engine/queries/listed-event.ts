@@ -18,11 +18,11 @@ export interface ListedEvent {
 
 export function listedEvent(state: State, event: EventRow): ListedEvent {
   const { organizations } = state.catalog;
-  const bookingChangedAtMs = organizations.get(event.organizationId)?.bookingChangedAtMs ?? 0;
+  const { bookingChangedAtMs } = organizations.get(event.organizationId)!;
   return {
     partition: state.partitionOf(event),
     prices: state.catalog.pricesOf(event.id),
-    changedAtMs: Math.max(event.statusChangedAtMs ?? 0, bookingChangedAtMs),
+    changedAtMs: Math.max(event.statusChangedAtMs, bookingChangedAtMs),
   };
 }
 

@@ -158,8 +158,7 @@ function fewCandidates({ partition, prices }: ListedEvent, query: SeatQuery): nu
 
 /** Whether a price has a new name, which changes all its seats. */
 function isRenamedSince(prices: ListedEvent["prices"], sinceMs: number): boolean {
-  for (const { renamedAtMs = -Infinity } of prices.values())
-    if (renamedAtMs >= sinceMs) return true;
+  for (const { renamedAtMs } of prices.values()) if (renamedAtMs >= sinceMs) return true;
   return false;
 }
 

@@ -1,7 +1,6 @@
 /**
  * A hash of the meaning of the state, not of its form in memory: two engines that applied the same
  * log have the same digest. It consists of two 32-bit lanes. It detects differences, not forgery.
- * Fences are left out: snapshots of earlier versions have other ones.
  */
 import { assert } from "../assert.ts";
 import { TABLES } from "../catalog.ts";
@@ -80,7 +79,8 @@ export function digestPartition(partition: Partition): string {
 }
 
 function digestHold(hash: Hash, partition: Partition, slot: number): void {
-  const { session, holdType, startedAtMs, expiresAtMs } = partition.holds.get(slot);
+  const { fence, session, holdType, startedAtMs, expiresAtMs } = partition.holds.get(slot);
+  hash.number(fence);
   hash.text(session);
   hash.text(holdType);
   hash.number(startedAtMs);

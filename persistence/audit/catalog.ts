@@ -106,10 +106,7 @@ export class AuditCatalog {
     const insert = "INSERT OR REPLACE INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
     this.#sql.run(insert, ...key, event.layoutId, name, status);
     this.#keepEvent(event);
-    this.#switch("event", partition, sequence, [
-      row.statusChangedAtMs ?? 0,
-      status === "PUBLISHED",
-    ]);
+    this.#switch("event", partition, sequence, [row.statusChangedAtMs, status === "PUBLISHED"]);
   }
 
   /** Moves the event to the present layout of its schema. */
@@ -143,7 +140,7 @@ export class AuditCatalog {
 
   /** @returns Whether booking was switched on or off. */
   putOrganization({ sequence }: At, row: OrganizationRow): boolean {
-    const { id, bookingEnabled, bookingChangedAtMs = 0 } = row;
+    const { id, bookingEnabled, bookingChangedAtMs } = row;
     return this.#switch("organization", id, sequence, [bookingChangedAtMs, bookingEnabled]);
   }
 

@@ -6,6 +6,7 @@
 import type { TrailExtent } from "../../engine/queries/audit-trail.ts";
 import { namesIn, type ReadDisk } from "../disk/disk.ts";
 import { Malformed, only } from "../disk/faults.ts";
+import { FORMATS } from "../disk/formats.ts";
 import {
   openSqlWriter,
   readSqlFile,
@@ -18,12 +19,9 @@ import type { ChainMark, LogStart } from "../log/scan.ts";
 import { BLOCKS_SCHEMA } from "./blocks/block-file.ts";
 import { LOOKUPS_SCHEMA } from "./blocks/lookups.ts";
 import type { At } from "./blocks/rows.ts";
-import { REPLIES_TABLE } from "./replies.ts";
+import { REPLIES_SCHEMA } from "./replies.ts";
 
 export const AUDIT_FILE = "audit.sqlite";
-export const AUDIT_FORMAT = 2;
-/** Has a row for each transition and each record; `row-conversion.ts` turns it into blocks. */
-const ROWS_FORMAT = 1;
 
 /** The row of the table `trail`. */
 export interface TrailRow {
@@ -42,22 +40,10 @@ export interface TrailRow {
 export const ACTOR_NAMES = ["SYSTEM", "ORGANIZATION", "TENANT", "ACCOUNT"] as const;
 
 /**
- * Changes of all seats of an event, or of an organization's events: of the status (owner `event`,
- * its partition) and of `bookingEnabled`. Trails of earlier versions lack them.
+ * `times` has the last record at each time, of those that changed what the trail shows. `switches`
+ * has the changes of all seats of an event, or of an organization's events: of the status (owner
+ * `event`, its partition) and of `bookingEnabled`.
  */
-const SWITCHES = `CREATE TABLE IF NOT EXISTS switches (
-  owner TEXT NOT NULL, ownerId INTEGER NOT NULL, sequence INTEGER NOT NULL,
-  timeMs INTEGER NOT NULL, isOn INTEGER NOT NULL,
-  PRIMARY KEY (owner, ownerId, sequence)
-) WITHOUT ROWID;`;
-
-/** `times` has the last record at each time, of those that changed what the trail shows. */
-export const TABLES_OF_BLOCKS = `
-CREATE TABLE times (timeMs INTEGER PRIMARY KEY, sequence INTEGER NOT NULL);
-${BLOCKS_SCHEMA}
-${LOOKUPS_SCHEMA}
-`;
-
 const SCHEMA = `
 CREATE TABLE trail (
   format INTEGER NOT NULL, storeId TEXT NOT NULL, sequence INTEGER NOT NULL,
@@ -84,8 +70,15 @@ CREATE TABLE areaHolds (
   hold INTEGER NOT NULL, session TEXT NOT NULL, holdType TEXT NOT NULL, places INTEGER NOT NULL,
   PRIMARY KEY (partition, areaId, slot)
 ) WITHOUT ROWID;
-${SWITCHES}
-${TABLES_OF_BLOCKS}
+CREATE TABLE switches (
+  owner TEXT NOT NULL, ownerId INTEGER NOT NULL, sequence INTEGER NOT NULL,
+  timeMs INTEGER NOT NULL, isOn INTEGER NOT NULL,
+  PRIMARY KEY (owner, ownerId, sequence)
+) WITHOUT ROWID;
+CREATE TABLE times (timeMs INTEGER PRIMARY KEY, sequence INTEGER NOT NULL);
+${BLOCKS_SCHEMA}
+${LOOKUPS_SCHEMA}
+${REPLIES_SCHEMA}
 `;
 
 /**
@@ -98,12 +91,10 @@ export function openAuditFile(path: string, storeId: string): SqlFile {
     if (sql.row("SELECT 1 FROM sqlite_schema") === undefined) {
       sql.execute(`BEGIN IMMEDIATE;${SCHEMA}`);
       const values = "?, ?, 0, NULL, NULL, 1, 0";
-      sql.run(`INSERT INTO trail VALUES (${values})`, AUDIT_FORMAT, storeId);
+      sql.run(`INSERT INTO trail VALUES (${values})`, FORMATS.trail.version, storeId);
       sql.execute("COMMIT");
     }
     readTrail(sql, storeId);
-    sql.execute(SWITCHES);
-    sql.execute(REPLIES_TABLE);
     return sql;
   } catch (error) {
     sql.close();
@@ -116,9 +107,8 @@ export function readTrail(sql: SqlFile, storeId: string): TrailRow {
   const row = sql.row("SELECT * FROM trail");
   if (row === undefined) throw new Malformed("the row of a trail", "none");
   const { format, sequence, markSequence, markChain, firstSequence, firstTimeMs } = row;
-  if (format !== AUDIT_FORMAT && format !== ROWS_FORMAT) {
-    throw new Malformed(`format ${ROWS_FORMAT} or ${AUDIT_FORMAT}`, String(format));
-  }
+  const { version } = FORMATS.trail;
+  if (format !== version) throw new Malformed(`format ${version}`, String(format));
   if (row["storeId"] !== storeId) throw new Malformed(`store ${storeId}`, String(row["storeId"]));
   if (![sequence, firstSequence, firstTimeMs].every(isCount)) {
     throw new Malformed("whole numbers in the row of a trail", JSON.stringify(row));
@@ -231,9 +221,4 @@ export class RecordTimes {
     this.#sql.run("INSERT OR REPLACE INTO times VALUES (?, ?)", timeMs, sequence);
     this.#last = null;
   }
-}
-
-/** Whether the file has the format of earlier versions. */
-export function isOfRows(sql: SqlFile): boolean {
-  return sql.row("SELECT format FROM trail")?.["format"] === ROWS_FORMAT;
 }

@@ -39,8 +39,6 @@ const RETENTION_EVERY_MS = 3_600_000;
 export type AuditReport =
   /** The file could not be used, was renamed, and is rebuilt. */
   | { readonly kind: "rebuilt"; readonly reason: string }
-  /** The file had the format of an earlier version, and was converted with all it had. */
-  | { readonly kind: "converted"; readonly transitions: number }
   /** The log had lost its beginning, so the trail begins with a snapshot, not with the store. */
   | { readonly kind: "incomplete"; readonly firstSequence: number }
   /** Transitions before that record are past their retention and were removed. */
@@ -198,9 +196,6 @@ export class AuditKeeper {
     const { disk, folder, storeId, rowsPerCommit } = this.#options;
     const trail = new OpenTrail(`${folder}/${AUDIT_FILE}`, storeId, rowsPerCommit);
     this.opened += 1;
-    if (trail.converted !== null) {
-      this.#options.onReport({ kind: "converted", transitions: trail.converted });
-    }
     try {
       const [first] = findSegments(disk, folder);
       if (trail.row.sequence === 0) {

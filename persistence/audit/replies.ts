@@ -6,9 +6,7 @@ import type { CatalogRecord } from "../../engine/records.ts";
 import { BODY_IN_MEMORY_MAX } from "../../engine/stored-replies.ts";
 import type { SqlFile } from "../disk/sqlite.ts";
 
-/** Trails of earlier versions lack the table. */
-export const REPLIES_TABLE =
-  "CREATE TABLE IF NOT EXISTS replies (id TEXT PRIMARY KEY, body TEXT NOT NULL)";
+export const REPLIES_SCHEMA = "CREATE TABLE replies (id TEXT PRIMARY KEY, body TEXT NOT NULL);";
 
 /** @returns Characters that were written. */
 export function writeReplies(sql: SqlFile, { puts, removes }: CatalogRecord): number {

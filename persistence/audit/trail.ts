@@ -16,8 +16,7 @@ import type { ChainMark } from "../log/scan.ts";
 import { AuditAreas } from "./areas.ts";
 import { writeBaseline } from "./baseline.ts";
 import { AuditCatalog } from "./catalog.ts";
-import { extentOf, isOfRows, openAuditFile, readTrail, type TrailRow, writeTrail } from "./file.ts";
-import { convertRows } from "./row-conversion.ts";
+import { extentOf, openAuditFile, readTrail, type TrailRow, writeTrail } from "./file.ts";
 import { AuditPlaces } from "./places.ts";
 import { AuditProjector } from "./projector.ts";
 import { AuditAnswering } from "./reading/answers.ts";
@@ -30,8 +29,6 @@ const ROWS_PER_COMMIT = 100_000;
 const REPLY_CHARS_PER_COMMIT = 16 * 1024 * 1024;
 
 export class OpenTrail {
-  /** Transitions that were converted from format 1; null when it was of the present format. */
-  readonly converted: number | null;
   /** The extent of the file, as committed. */
   row: TrailRow;
   readonly #sql: SqlFile;
@@ -52,7 +49,6 @@ export class OpenTrail {
   constructor(path: string, storeId: string, rowsPerCommit = ROWS_PER_COMMIT) {
     this.#rowsPerCommit = rowsPerCommit;
     this.#sql = openAuditFile(path, storeId);
-    this.converted = isOfRows(this.#sql) ? this.#convert(storeId) : null;
     this.row = readTrail(this.#sql, storeId);
     this.#sequence = this.row.sequence;
     this.#catalog = new AuditCatalog(this.#sql);
@@ -120,15 +116,6 @@ export class OpenTrail {
 
   close(): void {
     this.#sql.close();
-  }
-
-  #convert(storeId: string): number {
-    try {
-      return convertRows(this.#sql, readTrail(this.#sql, storeId));
-    } catch (error) {
-      this.#sql.close();
-      throw error;
-    }
   }
 
   #begin(): void {

@@ -58,7 +58,7 @@ export interface LeadingLog {
 /** What a host compares with the key of the leader. */
 interface LeaderKey {
   readonly host: string;
-  readonly secretMark?: string;
+  readonly secretMark: string;
 }
 
 interface Led {
@@ -254,8 +254,7 @@ export class ClusterHost {
       return this.#takeOver(leader.createRevision, own);
     }
     const told = JSON.parse(leader.value.toString("utf8")) as LeaderKey;
-    // A leader of an earlier version does not say it.
-    if ((told.secretMark ?? this.#secretMark) !== this.#secretMark) {
+    if (told.secretMark !== this.#secretMark) {
       return this.#fail(new OtherSecret(this.#options.folder, told.host));
     }
     this.#hosts.setLeader(leader.value);

@@ -15,6 +15,11 @@ export const SECRET = "secret";
 const LOCK = "lock.sqlite";
 const SECRET_BYTES = 32;
 const UUID_BYTES = 16;
+const PUT_BACK = "put the file back from a copy";
+/** Builds before the first release had a member `format`, and other formats. */
+const UNRELEASED =
+  "a build from before the first release wrote it, whose formats no version reads: choose an " +
+  "empty folder, or start the build that wrote it";
 const SECRET_PATTERN = /^[0-9a-f]{64}$/i;
 const UUID_PATTERN = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
@@ -197,8 +202,8 @@ function openStore(options: DataFolderOptions): Store {
   if (given === undefined) writeText(disk, folder, SECRET, `${secret}\n`);
   const createdAt = new Date(clock.nowMs()).toISOString();
   const storeId = newUuid(randomBytes(UUID_BYTES));
-  const format = FORMATS.store.version;
-  const store = { format, storeId, createdAt, cell, secret, isFresh, hasLog: false };
+  const { version } = FORMATS.store;
+  const store = { version, storeId, createdAt, cell, secret, isFresh, hasLog: false };
   writeStore(disk, folder, store);
   return store;
 }
@@ -223,22 +228,24 @@ export function uuidText(bytes: Buffer): string {
 }
 
 type Store = Pick<DataFolder, "storeId" | "secret" | "isFresh" | "hasLog"> & {
-  readonly format: number;
+  /** Of the formats. */
+  readonly version: number;
   readonly createdAt: string;
   readonly cell: number;
 };
 
 /** What `store.json` has. */
-type StoreFile = Pick<Store, "format" | "storeId" | "createdAt" | "cell" | "hasLog">;
+type StoreFile = Pick<Store, "version" | "storeId" | "createdAt" | "cell" | "hasLog">;
 
 /** Records the present version of the formats, if the store has an earlier one. */
 export function upgradeStore(disk: Disk, folder: string, store: StoreFile): void {
-  if (store.format < FORMATS.store.version) writeStore(disk, folder, store);
+  if (store.version < FORMATS.store.version) writeStore(disk, folder, store);
 }
 
 function writeStore(disk: Disk, folder: string, store: StoreFile): void {
   const { storeId, createdAt, cell, hasLog } = store;
-  const facts = { format: FORMATS.store.version, storeId, createdAt, hasLog };
+  const { version } = FORMATS.store;
+  const facts = { version, storeId, createdAt, hasLog };
   const text = JSON.stringify(cell === 0 ? facts : { ...facts, cell });
   writeText(disk, folder, STORE, `${text}\n`);
 }
@@ -246,18 +253,18 @@ function writeStore(disk: Disk, folder: string, store: StoreFile): void {
 /** Reads `store.json`. @throws FolderRefused, OtherFormat. */
 export function readStore(disk: ReadDisk, folder: string): StoreFile {
   const store = parseObject(readText(disk, folder, STORE));
-  const { format, storeId, createdAt, hasLog } = store;
-  if (typeof format !== "number") {
-    const reason = `its ${STORE} has no format: put the file back from a copy`;
+  const { version, storeId, createdAt, hasLog } = store;
+  if (typeof version !== "number") {
+    const reason = "format" in store ? UNRELEASED : `its ${STORE} has no version: ${PUT_BACK}`;
     throw new FolderRefused(folder, reason, ExitCode.CONFIGURATION);
   }
-  ensureFormat(FORMATS.store, format);
+  ensureFormat(FORMATS.store, version);
   if (typeof storeId !== "string" || !UUID_PATTERN.test(storeId)) {
-    const reason = `its ${STORE} has no store id: put the file back from a copy`;
+    const reason = `its ${STORE} has no store id: ${PUT_BACK}`;
     throw new FolderRefused(folder, reason, ExitCode.CONFIGURATION);
   }
   const cell = Number(store["cell"] ?? 0);
-  return { format, storeId, createdAt: String(createdAt), cell, hasLog: hasLog === true };
+  return { version, storeId, createdAt: String(createdAt), cell, hasLog: hasLog === true };
 }
 
 function parseObject(text: string): Readonly<Record<string, unknown>> {
@@ -265,7 +272,7 @@ function parseObject(text: string): Readonly<Record<string, unknown>> {
     const value: unknown = JSON.parse(text);
     return typeof value === "object" && value !== null ? { ...value } : {};
   } catch {
-    // Not JSON. Without members it is refused for its missing format.
+    // Not JSON. Without members it is refused for its missing version.
     return {};
   }
 }

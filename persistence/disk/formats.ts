@@ -1,6 +1,7 @@
 /**
- * The versions of the formats in a data folder, in one place; `FORMATS.md` beside this folder says
- * what they are, and what reads what. The version of the store rises with any other.
+ * The versions of the formats in a data folder, in one place. The version of the store rises with
+ * any other and is checked first, so a folder that a process opens has only versions that it reads.
+ * `FORMATS.md` beside this folder says what they are.
  */
 import { ExitCode, StoreFault } from "./faults.ts";
 
@@ -14,11 +15,13 @@ interface Format {
 }
 
 export const FORMATS = {
-  store: { name: "store", version: 4, oldest: 1 },
-  log: { name: "log", version: 2, oldest: 1 },
+  store: { name: "store", version: 1, oldest: 1 },
+  log: { name: "log", version: 1, oldest: 1 },
   record: { name: "log record", version: 1, oldest: 1 },
-  snapshot: { name: "snapshot", version: 3, oldest: 1 },
+  snapshot: { name: "snapshot", version: 1, oldest: 1 },
   image: { name: "snapshot image", version: 1, oldest: 1 },
+  trail: { name: "audit trail", version: 1, oldest: 1 },
+  deliveries: { name: "deliveries of webhooks", version: 1, oldest: 1 },
 } as const satisfies Readonly<Record<string, Format>>;
 
 /** A store of a version that this program does not read. It is not damaged; nothing was changed. */

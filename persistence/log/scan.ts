@@ -87,8 +87,6 @@ export class LogScan {
   readonly #replay: Replay;
   /** Whether the current segment is the first of an epoch. */
   #opensEpoch = false;
-  /** Version of the current segment. */
-  #version = 0;
 
   constructor(storeId: string, replay: Replay, start: LogStart | null = null) {
     this.storeId = storeId;
@@ -171,7 +169,6 @@ export class LogScan {
     // Nothing is written after a clean end, so the next segment opens an epoch.
     if (!this.#opensEpoch) ensure(!this.clean, "no segment after a clean end", "one");
     this.number = header.number;
-    this.#version = header.version;
     this.epoch = header.epoch;
     if (this.#opensEpoch) this.clean = false;
   }
@@ -197,7 +194,6 @@ export class LogScan {
     const { flags } = header;
     ensure(!this.clean, "nothing after a clean end", "a frame");
     ensureFormat(FORMATS.log, header.version);
-    ensure(header.version === this.#version, `log version ${this.#version}`, `${header.version}`);
     ensure(header.offset === at, `a frame of byte ${at}`, `one of byte ${header.offset}`);
     ensure(header.epoch === this.epoch, `epoch ${this.epoch}`, `${header.epoch}`);
     const first = this.sequence + 1;

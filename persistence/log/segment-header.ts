@@ -75,7 +75,7 @@ export function encodeSegmentHeader(header: SegmentHeader): Buffer {
 }
 
 /** @throws Malformed when the block is not an intact header; OtherFormat. */
-export function decodeSegmentHeader(bytes: Buffer): SegmentHeader & { readonly version: number } {
+export function decodeSegmentHeader(bytes: Buffer): SegmentHeader {
   if (bytes.length < SEGMENT_HEADER_BYTES) {
     throw new Malformed(`a header of ${SEGMENT_HEADER_BYTES} bytes`, `${bytes.length} bytes`);
   }
@@ -84,10 +84,8 @@ export function decodeSegmentHeader(bytes: Buffer): SegmentHeader & { readonly v
   if (bytes.readUInt32LE(AT_CHECK) !== crc32(bytes.subarray(0, AT_CHECK))) {
     throw new Malformed("an intact header", "one whose checksum is wrong");
   }
-  const version = bytes.readUInt16LE(8);
-  ensureFormat(FORMATS.log, version);
+  ensureFormat(FORMATS.log, bytes.readUInt16LE(8));
   return {
-    version,
     storeId: uuidText(bytes.subarray(16, 32)),
     number: Number(bytes.readBigUInt64LE(32)),
     firstSequence: Number(bytes.readBigUInt64LE(40)),

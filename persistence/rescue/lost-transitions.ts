@@ -200,7 +200,7 @@ function withTrail<T>(
   });
 }
 
-/** The trail is of an older format, or damaged where its transitions are. */
+/** The trail is damaged where its transitions are. */
 class TrailUnreadable extends Error {}
 
 const NO_ANSWER = { gap: AuditGap.UNAVAILABLE, extent: null };

@@ -33,8 +33,6 @@ const SECRETS: ReadonlySet<string> = new Set([
   "passwordHash",
   "tokenSha256",
   "refreshSha256",
-  "privateKey",
-  "privateKeySha256",
   "fingerprint",
   "body",
 ]);

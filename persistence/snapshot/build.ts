@@ -4,7 +4,7 @@
  * thread of its own. The log may grow meanwhile: the bytes that are read here never change.
  */
 import { assert } from "../../engine/assert.ts";
-import type { CatalogPut } from "../../engine/catalog.ts";
+import { type CatalogPut, TABLES } from "../../engine/catalog.ts";
 import { copyPartition, packImage, type PartitionImage } from "../../engine/inventory/image.ts";
 import { SeatState } from "../../engine/inventory/states.ts";
 import { type CatalogRecord, RecordType } from "../../engine/records.ts";
@@ -35,7 +35,6 @@ import {
   readMeta,
   snapshotName,
   startOf,
-  tablesOf,
   valuesOf,
 } from "./file.ts";
 import { encodeImage } from "./image-codec.ts";
@@ -231,19 +230,19 @@ export class SnapshotBuild {
       const meta = tryLoad(path, () => readSqlFile(path, (sql) => readMeta(sql, storeId)));
       if ("expected" in meta) continue;
       this.#nextId = meta.nextId;
-      this.#attach(name, meta);
+      this.#attach(name);
       return startOf(meta);
     }
     if (this.base !== null) throw new Malformed(`the snapshot ${this.base}`, "a damaged one");
     return null;
   }
 
-  #attach(name: string, meta: SnapshotMeta): void {
+  #attach(name: string): void {
     // SQLite attaches a file only outside of a transaction.
     this.#sql.execute("COMMIT");
     this.#sql.run("ATTACH ? AS base", `${this.#folder}/${name}`);
     this.#sql.execute("BEGIN");
-    for (const table of tablesOf(meta)) {
+    for (const table of TABLES) {
       this.#sql.execute(`INSERT INTO main.${table} SELECT * FROM base.${table}`);
     }
   }

@@ -4,8 +4,7 @@
  * in the log. Of a large layout, the row has the document packed: Base64 of deflated JSON. Digests
  * cover everything that a reader relies on. Nothing here changes a file.
  *
- * The table `eventSequences`, which earlier versions lack and ignore, has the last record of each
- * event, with a digest of its own.
+ * The table `eventSequences` has the last record of each event, with a digest of its own.
  *
  * A snapshot is fuzzy: the catalog is as of `sequence`, each partition as of that or a later record
  * of its own. `snapshots.ts` explains why replaying the log makes it consistent.
@@ -89,11 +88,6 @@ function tableOf(table: TableName): string {
 );`;
 }
 
-/** @returns The tables of the catalog that the snapshot has: format 1 has no webhooks. */
-export function tablesOf({ format }: Pick<SnapshotMeta, "format">): readonly TableName[] {
-  return format === 1 ? TABLES.filter((table) => table !== "webhooks") : TABLES;
-}
-
 export function snapshotName(sequence: number): string {
   return `${sequence.toString(16).padStart(16, "0")}.sqlite`;
 }
@@ -120,7 +114,7 @@ export function digestOfImage(image: Uint8Array): string {
 export function digestOfSnapshot(sql: SqlFile, meta: SnapshotMeta): string {
   const hash = createHash("sha256");
   hash.update(JSON.stringify(valuesOf(meta)));
-  for (const table of tablesOf(meta)) {
+  for (const table of TABLES) {
     addRow(hash, [table]);
     for (const { id, row } of rowsOf(sql, table)) addRow(hash, [String(id), row]);
   }
@@ -177,9 +171,6 @@ export function* partitionsOf(sql: SqlFile): Generator<PartitionFacts & { image:
 
 /** @returns By partition number: the last record of the event up to `sequence` of the snapshot. */
 export function sequencesOf(sql: SqlFile): ReadonlyMap<number, number> {
-  if (sql.row("SELECT 1 FROM sqlite_schema WHERE name = 'eventSequences'") === undefined) {
-    return new Map();
-  }
   const { content, digest } = sql.row("SELECT * FROM eventSequences") ?? {};
   if (!Buffer.isBuffer(content)) throw new Malformed("the sequences of the events", "none");
   const found = digestOfImage(content);

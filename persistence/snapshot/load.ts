@@ -5,7 +5,7 @@
 import { noteSequence } from "../../engine/affected-partitions.ts";
 import { apply } from "../../engine/apply.ts";
 import { Broken } from "../../engine/assert.ts";
-import type { EventRow } from "../../engine/catalog.ts";
+import { type EventRow, TABLES } from "../../engine/catalog.ts";
 import { restorePartition } from "../../engine/inventory/image.ts";
 import { buildLayout } from "../../engine/layout/layout.ts";
 import { plainDocument } from "../../engine/layout/packed-layout.ts";
@@ -26,7 +26,6 @@ import {
   readMeta,
   rowsOf,
   sequencesOf,
-  tablesOf,
 } from "./file.ts";
 import { decodeImage } from "./image-codec.ts";
 
@@ -87,9 +86,9 @@ export function loadSnapshot(
 ): Omit<LoadedSnapshot, "name"> {
   return readSqlFile(path, (sql) => {
     const meta = readMeta(sql, storeId);
-    const state = loadCatalog(sql, meta);
+    const state = loadCatalog(sql, meta.nextId);
     const sequences = loadPartitions(sql, state, onProgress);
-    loadSequences(sql, state, meta);
+    loadSequences(sql, state);
     for (const sequence of sequences.values()) {
       if (sequence > meta.markSequence) throw new Malformed("a durable partition", "a newer one");
     }
@@ -110,14 +109,14 @@ export function tryLoad<T>(path: string, load: () => T): T | DamagedSnapshot {
   }
 }
 
-function loadCatalog(sql: SqlFile, meta: SnapshotMeta): State {
+function loadCatalog(sql: SqlFile, nextId: number): State {
   const state = new State();
-  for (const table of tablesOf(meta)) {
+  for (const table of TABLES) {
     for (const { row } of rowsOf(sql, table)) {
       state.catalog.put(loadedRow(table, row));
     }
   }
-  state.catalog.nextId = meta.nextId;
+  state.catalog.nextId = nextId;
   for (const { id, document } of state.catalog.layouts.values()) {
     state.layouts.set(id, buildLayout(plainDocument(document)));
   }
@@ -148,14 +147,12 @@ function loadPartitions(
   return sequences;
 }
 
-/**
- * An earlier version stored no sequences. Then the snapshot itself stands for the last record of
- * each event.
- */
-function loadSequences(sql: SqlFile, state: State, meta: SnapshotMeta): void {
+function loadSequences(sql: SqlFile, state: State): void {
   const stored = sequencesOf(sql);
   for (const { partition } of state.catalog.events.values()) {
-    state.sequences.set(partition, stored.get(partition) ?? meta.sequence);
+    const sequence = stored.get(partition);
+    if (sequence === undefined) throw new Malformed("the last record of each event", "none of one");
+    state.sequences.set(partition, sequence);
   }
 }
 

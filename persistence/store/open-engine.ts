@@ -2,7 +2,7 @@
  * Opens an engine on a data folder in this process. It takes the commands of the HTTP interface and
  * answers each once it is on disk.
  */
-import { createHash, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import path from "node:path";
 import type { CommandKind, CommandOf } from "../../engine/commands.ts";
 import type { AnswerOf } from "../../engine/decide.ts";
@@ -38,18 +38,7 @@ export async function openEngine(options: HostOptions, observer?: StoreObserver)
   const folder = path.resolve(options.folder);
   const onFailure = options.onFailure ?? endProcess;
   const store = await openStore(realPlatform, { ...options, folder, onFailure, observer });
-  hidePrivateKeys(store.engine);
   return new Store(store, folder);
-}
-
-/** Earlier versions stored them in clear. If the log has no space, the next start tries again. */
-function hidePrivateKeys(engine: Engine): void {
-  for (const { id, tenantId, privateKey } of engine.state.catalog.organizations.values()) {
-    if (privateKey === undefined) continue;
-    const privateKeySha256 = createHash("sha256").update(privateKey).digest("hex");
-    const key = { organizationId: id, privateKeySha256 };
-    engine.submit({ kind: "hidePrivateKey", caller: systemCaller(tenantId), ...key });
-  }
 }
 
 /** Whether there is a store in the folder. Changes nothing. */

@@ -9,10 +9,10 @@
  */
 import { deflateRawSync, inflateRawSync } from "node:zlib";
 import { Malformed } from "../disk/faults.ts";
+import { FORMATS } from "../disk/formats.ts";
 import { openSqlWriter, type SqlFile, type SqlRow } from "../disk/sqlite.ts";
 
 export const WEBHOOKS_FILE = "webhooks.sqlite";
-export const WEBHOOKS_FORMAT = 1;
 
 /** A delivery that is to be formed. */
 export interface NewDelivery {
@@ -99,7 +99,12 @@ export class DeliveryFile {
       this.#sql.execute("PRAGMA cache_size = -8192");
       if (this.#sql.row("SELECT 1 FROM sqlite_schema") === undefined) {
         this.#sql.execute(`BEGIN IMMEDIATE;${SCHEMA}`);
-        this.#sql.run("INSERT INTO position VALUES (?, ?, ?)", WEBHOOKS_FORMAT, storeId, start);
+        this.#sql.run(
+          "INSERT INTO position VALUES (?, ?, ?)",
+          FORMATS.deliveries.version,
+          storeId,
+          start,
+        );
         this.#sql.execute("COMMIT");
       }
       this.#followed = readPosition(this.#sql, storeId);
@@ -308,8 +313,9 @@ export class DeliveryFile {
 /** @returns The last record that was followed. @throws Malformed, SqlFault. */
 export function readPosition(sql: SqlFile, storeId: string): number {
   const row = sql.row("SELECT * FROM position");
-  if (row?.["format"] !== WEBHOOKS_FORMAT) {
-    throw new Malformed(`deliveries of format ${WEBHOOKS_FORMAT}`, String(row?.["format"]));
+  const { version } = FORMATS.deliveries;
+  if (row?.["format"] !== version) {
+    throw new Malformed(`deliveries of format ${version}`, String(row?.["format"]));
   }
   if (row["storeId"] !== storeId) throw new Malformed(`store ${storeId}`, String(row["storeId"]));
   return Number(row["followed"]);

@@ -202,12 +202,10 @@ export class Keys {
   #addPrivateKeys(): void {
     const { nextId } = this.#catalog;
     for (const organization of this.#catalog.organizations.values()) {
-      const { id, privateKey, privateKeySha256 } = organization;
+      const { id } = organization;
       // One that came from another cell may have any id.
       if (id < this.#indexedUpTo && cellOf(id) === cellOf(nextId)) continue;
       this.#privateKeys.set(sha256(this.privateKey(organization)), id);
-      if (privateKey !== undefined) this.#privateKeys.set(sha256(privateKey), id);
-      if (privateKeySha256 !== undefined) this.#privateKeys.set(privateKeySha256, id);
     }
     this.#indexedUpTo = this.#catalog.nextId;
   }

@@ -137,7 +137,7 @@ class Arriving {
     const { catalog } = this.#place.engine.state;
     if (lostSlot !== 0) {
       const price = { id: catalog.nextId, eventId, slot: lostSlot, name: "removed" };
-      const row = { ...price, externalId: null };
+      const row = { ...price, renamedAtMs: 0, externalId: null };
       const refusal = await this.#store({ newIds: 1, puts: [{ table: "prices", row }] });
       if (refusal !== null) return refusal;
     }

@@ -153,7 +153,7 @@ export class LargeLayouts implements LayoutWork {
       freePages(json);
       return outcome;
     }
-    const { version = 0 } = state.catalog.layouts.get(schemaId)!;
+    const { version } = state.catalog.layouts.get(schemaId)!;
     return jsonBytes(200, json, { schemaId, version });
   }
 

@@ -21,7 +21,6 @@ export interface RecoveryReport {
 /** Event of the audit trail, as persistence reports it. */
 export type AuditReport =
   | { readonly kind: "rebuilt"; readonly reason: string }
-  | { readonly kind: "converted"; readonly transitions: number }
   | { readonly kind: "incomplete" | "expired"; readonly firstSequence: number }
   | { readonly kind: "failed"; readonly failure: string };
 
@@ -84,9 +83,7 @@ export class StoreReports {
   }
 
   audit(report: AuditReport): void {
-    if (report.kind === "converted")
-      this.#log.info(report, "audit trail: converted from the format of an earlier version");
-    else if (report.kind === "expired")
+    if (report.kind === "expired")
       this.#log.info(report, "audit trail: removed transitions past their retention");
     else if (report.kind === "failed")
       this.#log.error(report, "audit trail: cannot be updated; trying again");

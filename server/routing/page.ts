@@ -1,6 +1,7 @@
 /** Paged lists: the query parameters, the order, and the documented wrapper. */
 import { type SortKey, sortByKeys } from "../../engine/queries/key-order.ts";
-import { nameKey, sortInSteps } from "../../engine/queries/name-order.ts";
+import { nameKey } from "../../engine/layout/natural-order.ts";
+import { sortInSteps } from "../../engine/queries/name-order.ts";
 import { isRefused, refuseInvalid } from "../../engine/results.ts";
 import { BOOLEAN, integer, list, object, type Shape, TEXT } from "../../engine/shapes/shape.ts";
 import { type Answer, answer, type Problem } from "../wire/answers.ts";

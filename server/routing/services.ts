@@ -77,8 +77,6 @@ export interface KeyedRequest {
   readonly idempotencyKey: string;
   /** Of what it asks for. */
   readonly fingerprint: () => string;
-  /** Earlier versions took the bytes of every request for its fingerprint. */
-  readonly fingerprintOfBytes?: () => string;
   /** Whether its answer is sealed when it is stored. */
   readonly isConfidential?: boolean;
   /** Whether a repetition waits for the first request instead of being refused meanwhile. */

@@ -11,6 +11,7 @@ const price = (id: number, slot: number, eventId = "e"): PriceRow => ({
   eventId,
   slot,
   name: `P${id}`,
+  renamedAtMs: 0,
   externalId: null,
 });
 

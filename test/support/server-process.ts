@@ -29,6 +29,8 @@ export interface Finished extends Exit {
 }
 
 export interface RunOptions {
+  /** The program; that of this build by default. */
+  readonly cli?: string;
   readonly args?: readonly string[];
   /** Added to an environment without variables of Frontrow, Node and Vitest. */
   readonly env?: Readonly<Record<string, string>>;
@@ -55,10 +57,11 @@ export function temporaryFolder(): string {
 export async function startServer({
   folder = path.join(temporaryFolder(), "data"),
   args = [],
+  cli = CLI,
   ...options
 }: StartOptions = {}): Promise<ServerProcess> {
   const places = ["--port", "0", "--data", folder];
-  const child = spawnNode(CLI, { ...options, args: ["serve", ...places, ...args] });
+  const child = spawnNode(cli, { ...options, args: ["serve", ...places, ...args] });
   const server = new ServerProcess(child, folder);
   onTestFinished(async () => void (await server.kill("SIGKILL")));
   await server.ready(args.includes("--demo") || options.env?.["FRONTROW_DEMO"] !== undefined);
@@ -74,8 +77,8 @@ export function quietPort(): number {
 }
 
 /** Runs the command line until it ends. */
-export async function runCli(options: RunOptions = {}): Promise<Finished> {
-  const child = spawnNode(CLI, options);
+export async function runCli({ cli = CLI, ...options }: RunOptions = {}): Promise<Finished> {
+  const child = spawnNode(cli, options);
   const output = collect(child);
   const timer = setTimeout(() => child.kill("SIGKILL"), RUN_MS_MAX);
   const exit = await exitOf(child);

@@ -39,8 +39,8 @@ export function updatePrices(
   const rows = body.map(({ id, name, externalId }): PriceRow => {
     const price = prices.get(id);
     assert(price !== undefined, "every price of the request was found");
-    const renaming = name === price.name ? {} : { renamedAtMs: timeMs };
-    return { ...price, name, ...renaming, externalId: externalId ?? null };
+    const renamedAtMs = name === price.name ? price.renamedAtMs : timeMs;
+    return { ...price, name, renamedAtMs, externalId: externalId ?? null };
   });
   const puts = rows.map((row) => ({ table: "prices", row }) as const);
   return grantChange(state, caller, { puts }, rows);

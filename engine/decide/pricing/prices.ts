@@ -46,6 +46,7 @@ export function createPrices(
     eventId: event.id,
     slot: slots[i]!,
     name,
+    renamedAtMs: 0,
     externalId: externalId ?? null,
   }));
   const puts = rows.map((row) => ({ table: "prices", row }) as const);

@@ -56,7 +56,7 @@ export function grantClone(
     { table: "clones", row: clone },
   ];
   if (document !== null) {
-    const row = { id, document };
+    const row = { id, document, version: 0 };
     puts.push({ table: "layouts", row, ...(made === undefined ? {} : { made }) });
   }
   for (const row of copy.zones) puts.push({ table: "zones", row });

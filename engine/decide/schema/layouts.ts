@@ -79,7 +79,7 @@ export function grantLayout(
     return refuse(Result.INVENTORY_IN_USE, "Seats that would go are held, sold or blocked.", lost);
   }
   const version = (layouts.get(schema.id)?.version ?? 0) + 1;
-  const row = { id: schema.id, document, marksRelabelled: true, version } as const;
+  const row = { id: schema.id, document, version };
   const puts = [
     { table: "schemas", row: { ...schema, updatedAtMs: timeMs } },
     { table: "layouts", row, ...(made === undefined ? {} : { made }) },

@@ -11,14 +11,11 @@ import {
   type Held,
   isAreaKey,
   type Move,
-  NAMED,
-  NO_FACTS,
   NO_HOLD,
   NO_STATE,
   type PlaceFacts,
   RECORD_STEP,
   ROW_NUMBERS,
-  UNKNOWN,
 } from "./rows.ts";
 
 export class Block {
@@ -31,8 +28,7 @@ export class Block {
   readonly #area: readonly Column[];
   readonly #reader: ColumnReader;
   #texts: Texts | null = null;
-  /** Of the calls; blocks of earlier versions have none. */
-  #calls: readonly Column[] | null = null;
+  #calls: readonly [lasting: Column, named: Column] | null = null;
   /** Index: row. Value: how many rows of areas are before it. */
   #areas: Uint32Array | null = null;
 
@@ -101,20 +97,16 @@ export class Block {
 
   factsOfCall(record: number): CallFacts {
     const [lasting, named] = this.#callColumns();
-    if (lasting === undefined || named === undefined) return NO_FACTS;
     const lastsMs = lasting.at(record);
     const endsAtMs = lastsMs === 0 ? 0 : this.#record[1]!.at(record) + lastsMs;
-    const code = named.at(record);
-    return { endsAtMs, isNamed: code === UNKNOWN ? null : code === NAMED };
+    return { endsAtMs, isNamed: named.at(record) === 1 };
   }
 
-  #callColumns(): readonly Column[] {
-    if (this.#calls !== null) return this.#calls;
-    // The columns come after the texts, where earlier versions do not look.
+  /** They come after the texts. */
+  #callColumns(): readonly [lasting: Column, named: Column] {
     this.#texts ??= this.#reader.texts();
-    const reader = this.#reader;
-    const read = () => [reader.numbers(this.recordCount), reader.numbers(this.recordCount)];
-    return (this.#calls = reader.isAtEnd ? [] : read());
+    const read = () => this.#reader.numbers(this.recordCount);
+    return (this.#calls ??= [read(), read()]);
   }
 
   /** @param record - The record that the row belongs to. */

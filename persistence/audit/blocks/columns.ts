@@ -182,10 +182,6 @@ export class ColumnReader {
     return new Texts(count, starts, this.#bytes.subarray(start, this.#at));
   }
 
-  get isAtEnd(): boolean {
-    return this.#at === this.#bytes.length;
-  }
-
   #take(count: number): number {
     const start = this.#at;
     if (start + count > this.#bytes.length) {

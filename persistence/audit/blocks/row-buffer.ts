@@ -9,13 +9,10 @@ import {
   type CallFacts,
   codeOfActor,
   type Move,
-  NAMED,
   NO_FACTS,
   NO_STATE,
   RECORD_STEP,
   ROW_NUMBERS,
-  UNKNOWN,
-  UNNAMED,
 } from "./rows.ts";
 
 /** Where a part of a buffer begins or ends, in records, rows, and rows of areas. */
@@ -128,7 +125,7 @@ export class RowBuffer {
     values[start + 3] = codeOfActor(actor);
     values[start + AT_ROWS] = this.#rows.count;
     values[start + AT_LASTING] = 0;
-    values[start + AT_NAMED] = UNKNOWN;
+    values[start + AT_NAMED] = 0;
   }
 
   /** Replaces the call of the last record. */
@@ -137,7 +134,7 @@ export class RowBuffer {
     const { values } = this.#records;
     values[last + 2] = call;
     if (endsAtMs > 0) values[last + AT_LASTING] = endsAtMs - values[last + 1]!;
-    if (isNamed !== null) values[last + AT_NAMED] = isNamed ? NAMED : UNNAMED;
+    values[last + AT_NAMED] = Number(isNamed);
   }
 
   /** Adds a row of the last record. */

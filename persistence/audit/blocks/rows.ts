@@ -39,10 +39,10 @@ export interface At {
 export interface CallFacts {
   /** Of a lock: milliseconds since 1970 at which its hold ends; 0 for never. */
   readonly endsAtMs: number;
-  /** Whether the call names its session; null when it is not known. */
-  readonly isNamed: boolean | null;
+  /** Whether the call names its session. */
+  readonly isNamed: boolean;
 }
-export const NO_FACTS: CallFacts = { endsAtMs: 0, isNamed: null };
+export const NO_FACTS: CallFacts = { endsAtMs: 0, isNamed: false };
 
 /** The hold of a place, or that of the call that moves it. */
 export type Held = Pick<PlaceFacts, "hold" | "session" | "holdType">;
@@ -78,9 +78,6 @@ export const AREA_STEP = 5;
 export const NO_STATE = 7;
 const ACTOR_KINDS = 4;
 
-/** Whether a call names its session, as a number. */
-export const [UNKNOWN, UNNAMED, NAMED] = [0, 1, 2] as const;
-
 /** Causes of transitions that are not moves. Blocks have these codes, so they never change. */
 export const Call = { PRICES: 9, PRICE_DELETED: 10, LAYOUT: 11, EVENT: 12 } as const;
 
@@ -97,13 +94,6 @@ export function nameOfCall(code: number): string {
   const name = CALL_NAMES[code];
   if (name === undefined) throw new Malformed("a known call", `${code}`);
   return name;
-}
-
-/** @returns The code of a name, as trails of format 1 have it. */
-export function codeOfCall(name: string): number {
-  const found = Object.entries(CALL_NAMES).find(([, known]) => known === name);
-  if (found === undefined) throw new Malformed("a known call", name);
-  return Number(found[0]);
 }
 
 export const codeOfActor = ({ kind, id }: Actor) => id * ACTOR_KINDS + kind;

@@ -110,12 +110,10 @@ function changeOfRecord(block: Block, record: number, ends: HoldEnds): Facts {
   const seats: SeatAfter[] = [];
   const areas = new Map<number, AreaAfter>();
   const [start, end] = [block.rowsStart(record), block.rowsEnd(record)];
-  const sessions = new Set<string>();
   for (let row = start; row < end; row++) {
     const key = block.keyOf(row);
     const id = placeOf(key);
     const move = block.moveOf(record, row);
-    sessions.add(move.session);
     if (isAreaKey(key)) {
       const [active, locked, sold, blocked] = move.counts!;
       areas.set(id, { id, active, locked, sold, blocked });
@@ -128,8 +126,7 @@ function changeOfRecord(block: Block, record: number, ends: HoldEnds): Facts {
     seats.push({ id, state, priceId: move.priceId || null, expiresAtMs });
   }
   const first = block.moveOf(record, start);
-  // Blocks of earlier versions do not say it: all transitions of a session are most likely its own.
-  const isOwn = code <= Move.EXPIRE && (isNamed ?? sessions.size === 1);
+  const isOwn = code <= Move.EXPIRE && isNamed;
   return {
     ...block.atOf(record),
     call: nameOfCall(code),

@@ -88,7 +88,7 @@ export class PastEvents {
       if (name === null) continue;
       const eventId = String(version["eventId"]);
       const row = { id: Number(id), eventId, slot: Number(slot), name: name as string };
-      prices.set(row.slot, { ...row, externalId: null });
+      prices.set(row.slot, { ...row, renamedAtMs: 0, externalId: null });
       slots.set(row.id, row.slot);
     }
     const table = yield* tableAt(sql, number, sequence, SLICE_ROWS);

@@ -99,7 +99,14 @@ test("an organization arrives under its own ids, and its events get places of th
       { table: "events", row: event },
       {
         table: "prices",
-        row: { id: FOREIGN + 3, eventId: id, slot: 1, name: "A", externalId: null },
+        row: {
+          id: FOREIGN + 3,
+          eventId: id,
+          slot: 1,
+          name: "A",
+          renamedAtMs: 0,
+          externalId: null,
+        },
       },
     ],
   });

@@ -97,20 +97,6 @@ test("a copy keeps its moment while the partition changes, also when it is packe
   expect(digestPartition(restorePartition(image, world.partition.layout))).toBe(before);
 });
 
-test("holds from before fences are numbered in their order, below every later fence", () => {
-  const world = new World([section("Stalls", { A: "1 2 3 4" })]);
-  for (const label of ["A1", "A2"]) world.book("lock", world.selection("A", label));
-  const image = packImage(copyPartition(world.partition));
-  // An earlier version counted the holds of an event from 0.
-  const holds = { ...image.holds, fences: Float64Array.of(0, 1), fenceBound: 2 };
-  const partition = restorePartition({ ...image, holds }, world.partition.layout);
-  checkPartition(partition);
-  world.engine.state.partitions.set(world.event.partition, partition);
-  world.book("lock", world.selection("A", "A3"));
-  const fences = partition.holds.slots().map((slot) => partition.holds.get(slot).fence);
-  expect(fences).toEqual([0, 1, world.engine.sequence]);
-});
-
 test("an image with other seats or areas than the layout is rejected", () => {
   const one = new World([section("Stalls", { A: "1 2 3" }), area("Pit", 5)]);
   const fewer = new World([section("Stalls", { A: "1 2" }), area("Pit", 5)]);

@@ -31,11 +31,7 @@ test("migrating to the same layout changes neither the inventory nor its source"
   `);
   const { partition } = world;
   const before = [...partition.changes.oldestFirst()];
-  const copy = migrated(partition, {
-    layout: partition.layout,
-    timeMs: 99,
-    marksRelabelled: false,
-  });
+  const copy = migrated(partition, { layout: partition.layout, timeMs: 99 });
   checkPartition(copy);
   checkPartition(partition);
   expect([...copy.state]).toEqual([...partition.state]);
@@ -48,16 +44,14 @@ test("migrating to the same layout changes neither the inventory nor its source"
   expect([...copy.areas.changedAtMs]).toEqual([...partition.areas.changedAtMs]);
 });
 
-test("seats with new labels count as changed only when the layout says so", () => {
+test("seats with new labels count as changed", () => {
   const world = new World(HALL);
   const { partition } = world;
   const { document } = world.engine.state.catalog.layouts.get(world.schemaId)!;
   const seats = document.seats.map((seat, i) => (i === 1 ? { ...seat, name: "9" } : seat));
   const layout = buildLayout({ ...document, seats });
   const timeMs = START_MS + 5;
-  const unmarked = migrated(partition, { layout, timeMs, marksRelabelled: false });
-  expect([...unmarked.changedAtMs]).toEqual([...partition.changedAtMs]);
-  const marked = migrated(partition, { layout, timeMs, marksRelabelled: true });
+  const marked = migrated(partition, { layout, timeMs });
   checkPartition(marked);
   expect([...marked.changedAtMs]).toEqual([START_MS, timeMs, START_MS, START_MS]);
   expect(marked.changes.newest).toBe(1);

@@ -60,11 +60,15 @@ test("the median of an even number of gaps is the mean of the two in the middle"
   expect(pairs(seatsAt([0, 1, 2, 3.2, 5.2].map((x) => [x, 0] as const)))).toHaveLength(3);
 });
 
-test("without coordinates, labels give the order and there are no aisles", () => {
-  const labels = ["10", "9", "A2", "1", "A10"];
-  const row = seatsAt(labels.map(() => null)).map((seat, i) => ({ ...seat, name: labels[i]! }));
+test.each([
+  ["10 9 A2 1 A10", "1 9 10 A2 A10"],
+  ["f é C b A", "A b C é f"],
+  ["e E É é", "e E é É"],
+])("without coordinates, %s sit in the order of a sorted list: %s", (labels, ordered) => {
+  const names = labels.split(" ");
+  const row = seatsAt(names.map(() => null)).map((seat, i) => ({ ...seat, name: names[i]! }));
   const { order, aisleAfter } = orderRow(row);
-  expect(order.map((position) => row[position]!.name)).toEqual(["1", "9", "10", "A2", "A10"]);
+  expect(order.map((position) => row[position]!.name).join(" ")).toBe(ordered);
   expect(aisleAfter).not.toContain(true);
 });
 

@@ -176,7 +176,7 @@ class BusyArena {
 }
 
 function copyOf(partition: Partition): Partition {
-  const change = { layout: partition.layout, timeMs: 0, marksRelabelled: false };
+  const change = { layout: partition.layout, timeMs: 0 };
   return lastValue(new LayoutChange(change).migrate(partition));
 }
 

@@ -76,7 +76,9 @@ test("the digest tells where one text of a hold ends and the next begins", () =>
 
 test("the slot of a hold does not change the digest", () => {
   const plain = new World(HALL);
+  plain.book("block", plain.selection("", "A2"));
   plain.book("lock", plain.selection("A", "A1"));
+  plain.book("unblock", plain.selection("", "A2"));
   const reused = new World(HALL);
   reused.book("lock", reused.selection("X", "A2"));
   reused.book("lock", reused.selection("A", "A1"));

@@ -48,19 +48,6 @@ test.each(DAMAGES)("a trail file with %s is refused, and has no record", (_, sql
   expect(auditedSequence(realDisk, folder, AUDIT_STORE)).toBe(0);
 });
 
-test("a trail of a version without switches is opened, and gets the table", () => {
-  const { file, sequence } = trailOf();
-  const database = new Database(file);
-  database.exec("DROP TABLE switches");
-  database.close();
-  const book = new OpenTrail(file, AUDIT_STORE);
-  expect(book.row.sequence).toBe(sequence);
-  book.close();
-  const sql = openAuditFile(file, AUDIT_STORE);
-  expect(sql.row("SELECT count(*) AS count FROM switches")).toEqual({ count: 0 });
-  sql.close();
-});
-
 test("what is committed to the trail is synced", () => {
   const sql = openAuditFile(temporaryPath(AUDIT_FILE), AUDIT_STORE);
   const full = 2;

@@ -1,12 +1,8 @@
 /** The trail keeps the bodies of stored replies that are too long for memory. */
-import path from "node:path";
 import { expect, test } from "vitest";
 import { BODY_IN_MEMORY_MAX, type ReplyBudget } from "../../../engine/stored-replies.ts";
-import { openAuditFile } from "../../../persistence/audit/file.ts";
 import { OpenTrail } from "../../../persistence/audit/trail.ts";
-import { openSqlReader } from "../../../persistence/disk/sqlite.ts";
 import { Bench, ROOMY } from "../../support/engine.ts";
-import { folderOf } from "../store/store-fixture.ts";
 
 const STORE = "11111111-2222-4333-8444-555555555555";
 const CHAIN = new Uint8Array(16);
@@ -61,20 +57,6 @@ test("a long body is in the trail until its reply is removed, dropped or replace
   replies.remember("7:end", "true");
   replies.follow();
   expect(replies.bodyOf("7:next")).toBeNull();
-});
-
-test("a trail of an earlier version, which has no table for bodies, gets one", () => {
-  const file = path.join(folderOf(), "audit.sqlite");
-  const old = openAuditFile(file, STORE);
-  old.execute("DROP TABLE replies");
-  old.close();
-  const replies = new Replies(file);
-  replies.remember("7:long", LONG);
-  replies.follow();
-  expect(replies.bodyOf("7:long")).toBe(LONG);
-  replies.trail.close();
-  const rows = openSqlReader(file).list("SELECT * FROM replies");
-  expect(rows).toEqual([{ id: "7:long", body: LONG }]);
 });
 
 test("many long bodies are written in several transactions", () => {

@@ -61,7 +61,7 @@ test("a missing folder is created with its parents", () => {
   data.close();
   expect(readdirSync(folder).toSorted()).toEqual(["lock.sqlite", "secret", "store.json"]);
   expect(JSON.parse(readFileSync(join(folder, "store.json"), "utf8"))).toEqual({
-    format: 4,
+    version: 1,
     storeId: data.storeId,
     createdAt: "2026-09-21T14:13:20.000Z",
     hasLog: false,
@@ -155,15 +155,15 @@ test("files of an interrupted first start, and lost+found, are no obstacle", () 
   expect(open(folder, GIVEN).isFresh).toBe(false);
 });
 
-test("a store of another format is refused with both versions, and not as damaged", () => {
-  for (const [format, remedy] of [
-    [5, "start the Frontrow that wrote it"],
+test("a store of another version is refused with both versions, and not as damaged", () => {
+  for (const [version, remedy] of [
+    [2, "start the Frontrow that wrote it"],
     [0, "start a Frontrow of a version in between"],
   ] as const) {
     const folder = folderOf();
-    writeFileSync(join(folder, "store.json"), JSON.stringify({ format, storeId: "x" }));
+    writeFileSync(join(folder, "store.json"), JSON.stringify({ version, storeId: "x" }));
     const before = contentOf(folder);
-    const reason = `version ${format}, and this Frontrow reads versions 1 to 4: ${remedy}`;
+    const reason = `version ${version}, and this Frontrow reads version 1: ${remedy}`;
     expect(() => open(folder)).toThrow(OtherFormat);
     expect(() => open(folder)).toThrow(reason);
     expect(() => open(folder)).toThrow("it is not damaged, and nothing was changed");
@@ -171,12 +171,12 @@ test("a store of another format is refused with both versions, and not as damage
   }
 });
 
-test("a store without a format or a store id is refused", () => {
+test("a store without a version or a store id is refused", () => {
   for (const [text, reason] of [
     ...["nothing", "[1]", "null", "7", '"store"', "{", ""].map((content) => {
-      return [content, "its store.json has no format: put the file back from a copy"] as const;
+      return [content, "its store.json has no version: put the file back from a copy"] as const;
     }),
-    ['{"format":1,"storeId":"x"}', "has no store id"],
+    ['{"version":1,"storeId":"x"}', "has no store id"],
   ] as const) {
     const folder = folderOf();
     writeFileSync(join(folder, "store.json"), text);

@@ -26,7 +26,7 @@ test("a record that cannot be encoded does not change the batch", () => {
 test("a drawing with a great many members is encoded", () => {
   const many = Object.fromEntries(Array.from({ length: 70_000 }, (_, i) => [`m${i}`, i]));
   const document = { sectors: [], rows: [], seats: [], shapes: [{ many }], clientViewBox: many };
-  const put = { table: "layouts", row: { id: 1, document } } as const;
+  const put = { table: "layouts", row: { id: 1, document, version: 1 } } as const;
   const batch = new Batch();
   batch.add(1, { ...GOOD, puts: [put] });
   const facts = { flags: 0, firstSequence: 1, durableSequence: 0, epoch: 1, offset: 4_096 };

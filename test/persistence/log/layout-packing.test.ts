@@ -33,7 +33,7 @@ const recordOf = (document: LayoutDocument) => ({
     schema,
     {
       table: "layouts",
-      row: { id: 9, document, marksRelabelled: true },
+      row: { id: 9, document, version: 2 },
       made: { layout: buildLayout(DOCUMENT) },
     } as const,
   ],
@@ -49,13 +49,13 @@ test("a packed layout in a record is read back packed, with the same document", 
   expect(JSON.parse(JSON.stringify(row))).toEqual({
     id: 9,
     document: DOCUMENT,
-    marksRelabelled: true,
+    version: 2,
   });
 });
 
 test("a layout that is not packed is stored as before, without what was built of it", () => {
   const { puts } = unpackCatalog(packCatalog(recordOf(DOCUMENT)));
-  const row = { id: 9, document: DOCUMENT, marksRelabelled: true };
+  const row = { id: 9, document: DOCUMENT, version: 2 };
   expect(puts).toEqual([schema, { table: "layouts", row }]);
   expect(storedPut(schema)).toBe(schema);
 });
@@ -86,7 +86,7 @@ test("a packed layout in a snapshot is a short text, and is read back packed", (
   expect(JSON.parse(JSON.stringify(row))).toEqual({
     id: 9,
     document: DOCUMENT,
-    marksRelabelled: true,
+    version: 2,
   });
 });
 

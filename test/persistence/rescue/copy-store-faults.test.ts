@@ -71,7 +71,7 @@ test("a damaged backup is refused with its first finding and the number of other
 
 test("a store that never had a log can be copied", () => {
   const from = folderOf();
-  const identity = { format: 1, storeId: STORE_ID, createdAt: "2026-01-01", hasLog: false };
+  const identity = { version: 1, storeId: STORE_ID, createdAt: "2026-01-01", hasLog: false };
   fs.writeFileSync(path.join(from, "store.json"), JSON.stringify(identity));
   const to = placeOf();
   const copied = backupFolder({ disk: realDisk, from, to });

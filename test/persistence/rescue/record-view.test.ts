@@ -92,7 +92,7 @@ describe("a record of a partition that does not exist", () => {
 
   async function logOf(record: LogRecord): Promise<string> {
     const folder = folderOf();
-    const identity = { format: 1, storeId: STORE_ID, createdAt: "2026-01-01", hasLog: true };
+    const identity = { version: 1, storeId: STORE_ID, createdAt: "2026-01-01", hasLog: true };
     fs.writeFileSync(path.join(folder, "store.json"), JSON.stringify(identity));
     const log = await LogProcess.start({ disk: realDisk, folder });
     log.journal.append(1, timeOf(1), record, LogSpace.GENERAL);

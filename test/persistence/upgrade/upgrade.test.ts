@@ -1,155 +1,124 @@
 /**
- * Stores that earlier versions wrote, each ended by a kill after its last booking. `stores/` has
- * one for every difference in format, with what its own server answered about it; `packStore` made
- * them. A new version of a format adds the store of the version before.
+ * The versions of formats: the next version of the program opens the folder of this one and
+ * upgrades it. This one then refuses it, as it does folders from before the first release.
  */
 import fs from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { realDisk } from "../../../persistence/disk/disk.ts";
 import { FORMATS } from "../../../persistence/disk/formats.ts";
-import { verifyFolder } from "../../../persistence/rescue/verify.ts";
+import { buildNext, raised } from "../../support/next-build.ts";
 import {
   runCli,
   type ServerProcess,
   startServer,
   temporaryFolder,
 } from "../../support/server-process.ts";
+import { sameFiles } from "../log/log-fixture.ts";
 import { flip, segmentsIn, usedBytes } from "../rescue/folder-fixture.ts";
-import { packStore, unpackStore } from "./packed-store.ts";
+import { contentOf } from "../store/store-fixture.ts";
 
 const SLOW = { timeout: 120_000 };
 const V2 = "/api/private/v2.0";
-const STORES = path.join(import.meta.dirname, "stores");
-const NAMES = fs.readdirSync(STORES).flatMap((name) => /^(.*)\.br$/.exec(name)?.[1] ?? []);
+const { version } = FORMATS.store;
 
-/** What the server that wrote a store answered about it. */
-interface Facts {
-  readonly key: string;
-  readonly eventId: string;
-  /** How many seats the event has. */
-  readonly seats: number;
-  /** By id, those that are not free. */
-  readonly taken: Readonly<Record<string, string>>;
-  readonly schemas: readonly string[];
-}
-
-const factsOf = (name: string) =>
-  JSON.parse(fs.readFileSync(path.join(STORES, `${name}.json`), "utf8")) as Facts;
-
-function storeOf(name: string): string {
-  const folder = path.join(temporaryFolder(), "data");
-  unpackStore(fs.readFileSync(path.join(STORES, `${name}.br`)), folder);
-  return folder;
-}
-
-const formatIn = (folder: string) =>
-  (JSON.parse(fs.readFileSync(path.join(folder, "store.json"), "utf8")) as { format: number })
-    .format;
-
-async function listOf<Row>(server: ServerProcess, target: string, key: string): Promise<Row[]> {
-  const rows: Row[] = [];
-  for (let page = 0; ; page++) {
-    const reply = await server.request("GET", `${target}?size=100&page=${page}`, undefined, key);
-    const { content, last } = (await reply.json()) as { content: Row[]; last: boolean };
-    rows.push(...content);
-    if (last) return rows;
-  }
-}
+const fileOf = (folder: string) => path.join(folder, "store.json");
+const storeIn = (folder: string) =>
+  JSON.parse(fs.readFileSync(fileOf(folder), "utf8")) as { version: number };
 
 interface Seat {
   readonly seatId: number;
   readonly state: string;
 }
 
-test("there are stores of every earlier format", () => {
-  const formats = new Set(NAMES.map((name) => formatIn(storeOf(name))));
-  for (let format = FORMATS.store.oldest; format < FORMATS.store.version; format++) {
-    expect(formats).toContain(format);
-  }
-  expect(NAMES.length).toBeGreaterThanOrEqual(3);
-});
+/** A store with a locked seat, ended by a kill. */
+async function newStore() {
+  const server = await startServer({ args: ["--demo"] });
+  const { folder, key, eventId } = server;
+  const [seat] = await seatsOf(server, { key, eventId });
+  expect(await statusOfLock(server, { key, eventId }, seat!)).toBe(200);
+  const seats = await seatsOf(server, { key, eventId });
+  await server.kill("SIGKILL");
+  return { folder, key, eventId, seats };
+}
 
-test.each(NAMES)(
-  "the store %s is sound, opens with all it had, and is upgraded",
-  SLOW,
-  async (name) => {
-    const folder = storeOf(name);
-    const facts = factsOf(name);
-    const before = verifyFolder({ disk: realDisk, folder });
-    expect(before.findings).toEqual([]);
-    expect(before.digest).not.toBeNull();
-    expect(formatIn(folder)).toBeLessThan(FORMATS.store.version);
+interface House {
+  readonly key: string;
+  readonly eventId: string;
+}
 
-    const server = await startServer({ folder });
-    const recovered = server.logLines.find(({ msg }) => msg === "recovered");
-    expect(recovered).toMatchObject({ sequence: before.sequence, passedOver: [] });
-    expect(recovered!["snapshot"]).not.toBeNull();
-    expect(recovered!["records"]).toBeGreaterThan(0);
-    const { key, eventId } = facts;
-    const seats = await listOf<Seat>(server, `${V2}/events/${eventId}/seats/`, key);
-    expect(seats).toHaveLength(facts.seats);
-    const taken = seats.filter(({ state }) => state !== "ACTIVE");
-    expect(Object.fromEntries(taken.map(({ seatId, state }) => [seatId, state]))).toEqual(
-      facts.taken,
-    );
-    const schemas = await listOf<{ name: string }>(server, `${V2}/schemas/`, key);
-    expect(schemas.map((schema) => schema.name)).toEqual(facts.schemas);
-    const [sold] = Object.keys(facts.taken);
-    const history = await listOf<{ toState: string }>(
-      server,
-      `${V2}/events/${eventId}/audit/`,
-      key,
-    );
-    expect(history.length).toBeGreaterThan(facts.seats);
-    const free = seats.find(({ state }) => state === "ACTIVE")!;
-    const lock = `${V2}/booking/lock?eventId=${eventId}`;
-    const body = (seatId: number) => ({ seats: [{ id: seatId }], sessionId: "eve" });
-    expect((await server.request("POST", lock, body(free.seatId), key)).status).toBe(200);
-    expect((await server.request("POST", lock, body(Number(sold)), key)).status).toBe(400);
-    await server.kill("SIGTERM");
+async function seatsOf(server: ServerProcess, { key, eventId }: House): Promise<Seat[]> {
+  const list = `${V2}/events/${eventId}/seats/?size=100`;
+  const reply = await server.request("GET", list, undefined, key);
+  return ((await reply.json()) as { content: Seat[] }).content;
+}
 
-    expect(formatIn(folder)).toBe(FORMATS.store.version);
-    const after = await runCli({ args: ["verify", folder] });
-    expect([after.code, after.stdout]).toEqual([0, expect.stringContaining("all is well")]);
-  },
-);
+async function statusOfLock(server: ServerProcess, { key, eventId }: House, { seatId }: Seat) {
+  const body = { seats: [{ id: seatId }], sessionId: "eve" };
+  const lock = `${V2}/booking/lock?eventId=${eventId}`;
+  return (await server.request("POST", lock, body, key)).status;
+}
 
-test("a repair of an earlier store upgrades it before it cuts the log", SLOW, async () => {
-  const folder = storeOf(NAMES[0]!);
-  const [newest] = segmentsIn(folder).toReversed();
-  flip(newest!, usedBytes(newest!) - 512);
-  const preview = await runCli({ args: ["repair", folder] });
-  expect([preview.code, formatIn(folder)]).toEqual([78, 1]);
-  const repaired = await runCli({ args: ["repair", folder, "--yes"] });
-  expect([repaired.code, formatIn(folder)]).toEqual([0, FORMATS.store.version]);
-  const verified = await runCli({ args: ["verify", folder] });
-  expect([verified.code, verified.stdout]).toEqual([0, expect.stringContaining("all is well")]);
-});
-
-test("a store of a later version is refused in one sentence by every command", SLOW, async () => {
-  const folder = storeOf(NAMES[0]!);
-  const file = path.join(folder, "store.json");
-  const later = FORMATS.store.version + 1;
-  const store = JSON.parse(fs.readFileSync(file, "utf8")) as object;
-  fs.writeFileSync(file, JSON.stringify({ ...store, format: later }));
-  const before = packStore(folder);
+/** Expects that every command refuses the folder in one sentence, and changes nothing. */
+async function expectRefused(folder: string, reason: string): Promise<void> {
+  const before = contentOf(folder);
+  const elsewhere = path.join(temporaryFolder(), "copy");
   const commands = [
     ["serve", "--port", "0", "--data", folder],
     ["verify", folder],
     ["inspect", folder],
     ["repair", folder, "--yes"],
-    ["backup", folder, `${folder}-backup`],
-    ["restore", folder, `${folder}-restored`],
+    ["backup", folder, elsewhere],
+    ["restore", folder, elsewhere],
   ];
   for (const args of commands) {
-    const refused = await runCli({ args });
-    expect([args[0], refused.code, refused.stdout]).toEqual([args[0], 78, ""]);
-    expect(refused.stderr.trimEnd().split("\n")).toHaveLength(1);
-    expect(refused.stderr).toContain(
-      `is version ${later}, and this Frontrow reads versions 1 to 4`,
-    );
-    expect(refused.stderr).toContain("it is not damaged, and nothing was changed");
+    const { code, stdout, stderr } = await runCli({ args });
+    expect([args[0], code, stdout]).toEqual([args[0], 78, ""]);
+    expect(stderr.trimEnd().split("\n"), args[0]).toHaveLength(1);
+    expect(stderr).toContain(reason);
   }
-  expect(packStore(folder).equals(before)).toBe(true);
+  expect(sameFiles(contentOf(folder), before)).toBe(true);
+  expect(fs.existsSync(elsewhere)).toBe(false);
+}
+
+test(
+  "the next version opens a store with all it has and upgrades it; this one refuses it then",
+  SLOW,
+  async () => {
+    const { folder, seats, ...house } = await newStore();
+    const cli = buildNext(raised);
+    const server = await startServer({ cli, folder });
+    expect(storeIn(folder).version).toBe(version + 1);
+    expect(await seatsOf(server, house)).toEqual(seats);
+    expect(await statusOfLock(server, house, seats[0]!)).toBe(400);
+    expect(await statusOfLock(server, house, seats[1]!)).toBe(200);
+    await server.kill("SIGTERM");
+    const verified = await runCli({ cli, args: ["verify", folder] });
+    expect([verified.code, verified.stdout]).toEqual([0, expect.stringContaining("all is well")]);
+    const versions = `is version ${version + 1}, and this Frontrow reads version ${version}`;
+    await expectRefused(folder, versions);
+  },
+);
+
+test("a repair by the next version upgrades a store before it cuts the log", SLOW, async () => {
+  const { folder } = await newStore();
+  const cli = buildNext(raised);
+  const [newest] = segmentsIn(folder).toReversed();
+  flip(newest!, usedBytes(newest!) - 512);
+  const preview = await runCli({ cli, args: ["repair", folder] });
+  expect([preview.code, storeIn(folder).version]).toEqual([78, version]);
+  const repaired = await runCli({ cli, args: ["repair", folder, "--yes"] });
+  expect([repaired.code, storeIn(folder).version]).toEqual([0, version + 1]);
+  const verified = await runCli({ cli, args: ["verify", folder] });
+  expect([verified.code, verified.stdout]).toEqual([0, expect.stringContaining("all is well")]);
 });
+
+test(
+  "a store of a build from before the first release is refused, and not as damaged",
+  SLOW,
+  async () => {
+    const { folder } = await newStore();
+    const { version: _, ...store } = storeIn(folder);
+    fs.writeFileSync(fileOf(folder), JSON.stringify({ format: 4, ...store }));
+    await expectRefused(folder, "a build from before the first release wrote it");
+  },
+);

@@ -58,7 +58,7 @@ test("a data folder keeps the number of its cell", LONG, async () => {
 test("a store of cell 0 has the same files as one without cells", LONG, async () => {
   const cell = await startCell(0);
   const store = JSON.parse(readFileSync(path.join(cell.folder, "store.json"), "utf8")) as object;
-  expect(Object.keys(store)).toEqual(["format", "storeId", "createdAt", "hasLog"]);
+  expect(Object.keys(store)).toEqual(["version", "storeId", "createdAt", "hasLog"]);
 });
 
 test("the trail and the stream of a cell begin with its own sequence numbers", LONG, async () => {

@@ -1,55 +1,13 @@
 /** Hosts of two builds side by side: the upgrade of a cluster while a player sells. */
-import fs from "node:fs";
-import path from "node:path";
 import { expect, test } from "vitest";
 import type { Report } from "../../../server/onsale/report.ts";
 import { describeWith } from "../../support/programs.ts";
 import { ClusterHosts, TOKEN } from "../../support/cluster/cluster-hosts.ts";
-import {
-  type Finished,
-  ROOT,
-  runCli,
-  sleep,
-  temporaryFolder,
-} from "../../support/server-process.ts";
+import { buildNext, NEXT_VERSION, raised } from "../../support/next-build.ts";
+import { type Finished, runCli, sleep } from "../../support/server-process.ts";
 import { play, soldIn } from "../cells/cells.ts";
 
-const NEXT_VERSION = "99.0.0";
 const TIMEOUT_MS = 300_000;
-
-interface NextBuild {
-  readonly cli: string;
-  readonly formats: string;
-}
-
-/** The compiled program with another version. @param change - Of `formats.js`. */
-function buildNext(change: (formats: string) => string): NextBuild {
-  const root = temporaryFolder();
-  for (const name of ["node_modules", "server", "README.md", "LICENSE"]) {
-    fs.symlinkSync(path.join(ROOT, name), path.join(root, name));
-  }
-  for (const name of ["engine", "persistence", "server", "reference.js.gz"]) {
-    fs.cpSync(path.join(ROOT, "dist", name), path.join(root, "dist", name), { recursive: true });
-  }
-  const manifest = fs.readFileSync(path.join(ROOT, "package.json"), "utf8");
-  const next = { ...(JSON.parse(manifest) as object), version: NEXT_VERSION };
-  fs.writeFileSync(path.join(root, "package.json"), JSON.stringify(next));
-  const formats = path.join(root, "dist/persistence/disk/formats.js");
-  fs.writeFileSync(formats, change(fs.readFileSync(formats, "utf8")));
-  return { cli: path.join(root, "dist/server/cli.js"), formats };
-}
-
-/** Raises the version of the log and of the store. */
-function raised(formats: string): string {
-  const next = formats
-    .replace(
-      /(name: "store", version: )(\d+)/,
-      (_, start, version) => start + (Number(version) + 1),
-    )
-    .replace(/(name: "log", version: )(\d+)/, (_, start, version) => start + (Number(version) + 1));
-  expect(next).not.toBe(formats);
-  return next;
-}
 
 /** @returns How often a player whose sale was without a fault had to wait for the server. */
 function outagesOf({ code, stdout, stderr }: Finished): number {
@@ -71,7 +29,7 @@ describeWith(["etcd"], "with etcd", () => {
   ])(
     `a cluster is upgraded to a version %s while a player sells: 0 lost, 0 sold twice`,
     async (_, change, isOtherFormat) => {
-      const next = buildNext(change);
+      const next = { cli: buildNext(change) };
       const hosts = await ClusterHosts.begin(2);
       const [first, second] = [hosts.urlOf(0), hosts.urlOf(1)];
       const founder = hosts.spawn(0, { args: ["--demo"] });

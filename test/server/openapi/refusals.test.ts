@@ -199,14 +199,20 @@ test("a retry whose reply is gone is refused with IDEMPOTENCY_REPLY_GONE", async
   const server = newServer();
   const { a, engine, services } = server;
   const codes = await codesOf(keyed, async (operation) => {
-    const { method, access } = operation.route;
+    const { route } = operation;
+    const { method, access } = route;
     const [target, options] = requestTo(server, operation);
     const headers = { ...options.headers, "idempotency-key": "gone" };
     const { path, query, body } = requestOf(method, target, options);
     const tenantId = access === Access.PLATFORM ? 0 : a.caller.tenantId;
     const isOfTenant = access === Access.PLATFORM || access === Access.TENANT;
     const id = `${isOfTenant ? `tenant-${tenantId}` : a.id}:gone`;
-    const fingerprint = services.keys.fingerprint([method, path, query].join("\n"), body);
+    const values = Object.fromEntries(new URLSearchParams(query));
+    const meaning = route.meaning?.(values, body.length > 0 ? JSON.parse(body.toString()) : null);
+    const fingerprint =
+      meaning === undefined
+        ? services.keys.fingerprint([method, path, query].join("\n"), body)
+        : services.keys.fingerprint(`${method} ${route.path}`, Buffer.from(meaning));
     const reply = { id, fingerprint, status: 200, body: null };
     const { budget } = services.replies;
     engine.submitFollowUp({ kind: "rememberReply", caller: a.caller, reply, budget });

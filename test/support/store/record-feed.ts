@@ -1,4 +1,5 @@
 /** Feeds a store with given records, like an engine that decides them. */
+import { noteSequence } from "../../../engine/affected-partitions.ts";
 import { apply } from "../../../engine/apply.ts";
 import { Admission, LogSpace, type TooLong } from "../../../engine/ports.ts";
 import type { OpenStore } from "../../../persistence/store/open-store.ts";
@@ -36,6 +37,7 @@ export class RecordFeed {
     if (accepted !== Admission.OPEN) return accepted;
     snapshots.beforeApply(next, timeMs, record);
     this.sequence = next;
+    noteSequence(engine.state, next, record);
     apply(engine.state, record, timeMs, next);
     return accepted;
   }

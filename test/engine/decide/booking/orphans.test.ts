@@ -92,6 +92,21 @@ test("an aisle counts as the end of a row", () => {
   );
 });
 
+test("without coordinates the seats of a row sit in the order of a sorted list", () => {
+  const { seats, ...row } = section("Stalls", { A: "A b C é f" });
+  check(
+    [{ ...row, seats: seats.map(({ guid, rowGuid, name }) => ({ guid, rowGuid, name })) }],
+    `
+    lock    A  Ab             orphan  Ab leaves AA
+    lock    A  AA             ok
+    lock    A  Aé             orphan  Aé leaves Af
+    lock    A  Ab AC          ok
+    lock    B  Aé Af          ok
+    `,
+    ON,
+  );
+});
+
 test("a seat whose only neighbour is LOCKED, SOLD, BLOCKED or unpriced counts as alone", () => {
   check(
     [section("Stalls", { A: "1 2 3", B: "1 2 3", C: "1 2 3", D: "1 2 3" })],

@@ -19,7 +19,7 @@ test("an update changes names and external ids, and keeps slots and assignments"
   ];
   expect(world.must("updatePrices", caller, { eventId, body })).toEqual([
     { id: half, eventId, slot: 2, name: "Full", renamedAtMs: START_MS, externalId: "x" },
-    { id: priceId, eventId, slot: 1, name: "Full", externalId: null },
+    { id: priceId, eventId, slot: 1, name: "Full", renamedAtMs: 0, externalId: null },
   ]);
   expect([...world.partition.price]).toEqual([1, 1]);
   expectConsistent(world);
