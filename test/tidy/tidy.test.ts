@@ -209,7 +209,8 @@ const ALL_PATHS: readonly string[] = FOLDERS.flatMap((folder) =>
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name)),
 );
-const FILES: readonly SourceFile[] = ALL_PATHS.filter((path) => /\.tsx?$/.test(path)).map(
+/** Not those that a program makes. */
+const FILES: readonly SourceFile[] = ALL_PATHS.filter((path) => /(?<!_pb)\.tsx?$/.test(path)).map(
   (path) => ({ path, text: readFileSync(path, "utf8") }),
 );
 
