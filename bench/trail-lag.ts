@@ -11,7 +11,7 @@ import { print, progress, table, withCommas } from "./harness/table.ts";
 import { Generator } from "./load/generator-process.ts";
 import { type Measurement, targetAt } from "./load/plan.ts";
 
-const WITHOUT_TRAIL = new URL("./trail/without-trail.js", import.meta.url);
+const WITHOUT_TRAIL = new URL("./floors/without-trail.js", import.meta.url);
 const GOALS = { recordsPerSecond: 60_000, lagSeconds: 5, p99Times: 1.3 };
 
 const options = parseOptions(

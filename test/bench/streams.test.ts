@@ -49,8 +49,3 @@ test("console measures frames in Chromium, with and without changes", async () =
   expect(printed).toMatch(/^still +[\d.]+ +[\d.]+$/m);
   expect(printed).toMatch(/^violations of the policy +≤ 0 +0\.00 +reached$/m);
 });
-
-test("listing measures pages in four orders over HTTP", async () => {
-  const printed = await run("listing-http.js", ["--seats", "200"]);
-  expect(printed.match(/^(first|last) page, .* [\d.]+$/gm)).toHaveLength(8);
-});
