@@ -81,12 +81,12 @@ async function measure(data: string): Promise<Round[][]> {
   const { connections } = options;
   const shape = { event, connections, durationMs };
   const http = (url: URL) => overHttp(generator, { ...shape, target: targetAt(url) });
-  const socket = { ...shape, target: targetAt(engine.url), connections: 1, inFlight: connections };
+  const piped = { ...shape, target: targetAt(engine.url), connections: 1, inFlight: connections };
   const rounds = await interleave(
     [
       () => drive("straight", () => http(engine.url)),
       () => drive("through a gateway", () => http(gateway.url)),
-      () => drive("command socket", () => overSocket(socket)),
+      () => drive("command socket", () => overSocket(piped)),
     ],
     options.rounds,
   );
