@@ -9,6 +9,7 @@ import { folder, inTemporaryFolder, number, parseOptions } from "./harness/comma
 import { measureIn } from "./harness/processes.ts";
 import { report, verdict } from "./harness/results.ts";
 import { print, progress, table } from "./harness/table.ts";
+import { overHttp } from "./load/drive.ts";
 import { Generator } from "./load/generator-process.ts";
 import type { OpenMeasurement, OpenPlan } from "./load/open-loop.ts";
 import { targetAt } from "./load/plan.ts";
@@ -49,19 +50,18 @@ async function measure(data: string) {
   progress("peak");
   const closed = new Generator();
   const durationMs = options.calm * 1_000;
-  const plan = { target, events: [event], mix: "lock", seed: 1, durationMs } as const;
-  const { requestsPerSecond } = await closed.drive({ ...plan, connections });
+  const { perSecond } = await overHttp(closed, { ...open, durationMs });
   await closed.stop();
   await trailCaughtUp(server.url);
   progress("80 % of the peak");
-  const calmRate = CALM_SHARE * requestsPerSecond;
+  const calmRate = CALM_SHARE * perSecond;
   const rested = await drive({ ...open, ratePerSecond: calmRate, durationMs });
   await trailCaughtUp(server.url);
   progress(`${times} times the peak`);
-  const rate = times * requestsPerSecond;
+  const rate = times * perSecond;
   const pressed = await drive({ ...open, ratePerSecond: rate, durationMs: seconds * 1_000 });
   await server.stop();
-  return { peak: requestsPerSecond, calm: rested, overload: pressed };
+  return { peak: perSecond, calm: rested, overload: pressed };
 }
 
 function drive(plan: OpenPlan): Promise<OpenMeasurement> {

@@ -2,11 +2,12 @@
  * `npm run bench:recovery`: how long a start takes, from a log alone and from a snapshot. One
  * process fills each data folder and ends; others recover it and must find the same state.
  */
-import { folder, number, numbers, parseOptions } from "./harness/command.ts";
+import { folder, inTemporaryFolder, number, numbers, parseOptions } from "./harness/command.ts";
 import { type Spread, spreadOf } from "./harness/measure.ts";
+import { runModule } from "./harness/processes.ts";
 import { report, verdict } from "./harness/results.ts";
 import { print, progress, table, withCommas } from "./harness/table.ts";
-import { measureRecoveries } from "./in-process/store-process.ts";
+import type { StoreReport, StoreRun } from "./in-process/store-run.ts";
 
 /** Seats of the event whose bookings fill the logs. */
 const LOG_EVENT_SEATS = 23_200;
@@ -40,10 +41,9 @@ cases.push({
 });
 const spreads: Spread[] = [];
 const rows: string[][] = [];
-for (const { name, fill, closes } of cases) {
+for (const { name, ...one } of cases) {
   progress(name);
-  const { recoverySeconds } = await measureRecoveries(options.folder, { fill, closes, rounds });
-  const spread = spreadOf(recoverySeconds);
+  const spread = spreadOf(await inTemporaryFolder(options.folder, (data) => recover(data, one)));
   spreads.push(spread);
   const { median, low, high } = spread;
   rows.push([name, ...[median, low, high].map((seconds) => seconds.toFixed(2))]);
@@ -53,3 +53,21 @@ const first = withCommas(options.records[0] ?? 0);
 const figure = `start after a kill, ${first} records since the snapshot, s`;
 const verdicts = [verdict(figure, { atMost: GOAL_SECONDS }, spreads[0]!)];
 await report("recovery", options.folder, { verdicts, ...options, spreads });
+
+/** @throws Error when a recovery brings back another state, or does not start from a snapshot. */
+async function recover(data: string, { fill, closes }: Omit<StoreRun, "folder">) {
+  const filled = await runStore({ folder: data, fill: fill!, closes });
+  const seconds: number[] = [];
+  for (let round = 0; round < rounds; round++) {
+    const opened = await runStore({ folder: data, closes: false });
+    const isRight = opened.digest === filled.digest && (opened.snapshot !== null) === closes;
+    if (!isRight) throw new Error("recovery brought back another state");
+    seconds.push(opened.recoverySeconds);
+  }
+  return seconds;
+}
+
+async function runStore(run: StoreRun): Promise<StoreReport> {
+  const program = new URL("./in-process/store-run.js", import.meta.url);
+  return JSON.parse(await runModule(program, [JSON.stringify(run)])) as StoreReport;
+}

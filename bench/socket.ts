@@ -10,10 +10,10 @@ import { writeTimes, type WriteTimes } from "./floors/disk.ts";
 import { emptyCommands } from "./floors/empty-commands.ts";
 import { describeProcessors, measureProcessors } from "./floors/processors.ts";
 import { folder, inTemporaryFolder, isTrial, number, parseOptions } from "./harness/command.ts";
-import { interleave, type Spread, spreadOf } from "./harness/measure.ts";
-import { measureIn } from "./harness/processes.ts";
+import { interleave, quotientOf, type Spread, spreadOf } from "./harness/measure.ts";
 import { report, verdict } from "./harness/results.ts";
 import { print, progress, table } from "./harness/table.ts";
+import { overHttp, pipelined } from "./load/drive.ts";
 import { Generator } from "./load/generator-process.ts";
 import type { PipelinedMeasurement, PipelinedPlan, Pipelining } from "./load/pipelined-wire.ts";
 import type { EventOnSale } from "./load/plan.ts";
@@ -105,7 +105,7 @@ async function measure(data: string) {
     }
   }
   const measured = await rowsOf(subjects);
-  const ofHttp = await overHttp(server, event);
+  const ofHttp = await measureHttp(server, event);
   for (const one of new Set(subjects.map((subject) => subject.server))) await one.stop();
   const together = await measureProcessors(durationMs);
   return { rows: measured, ...ofHttp, disk: await ofDisk(data), processors: together };
@@ -150,12 +150,11 @@ async function rowsOf(subjects: readonly Subject[]): Promise<Row[]> {
  * Frontrow over HTTP beside the socket, and its p99 while a socket is at full speed. Each lasts so
  * long that the audit trail, which follows the log every few seconds, does so in all of them.
  */
-async function overHttp(server: RunningContender, event: EventOnSale) {
+async function measureHttp(server: RunningContender, event: EventOnSale) {
   const { target } = server;
   const generator = new Generator();
   const time = { durationMs: HTTP_TIMES * durationMs };
-  const buy = (connections: number) =>
-    generator.drive({ target, events: [event], mix: "lock", seed: 1, ...time, connections });
+  const buy = (connections: number) => overHttp(generator, { target, event, ...time, connections });
   const half = event.seatIds.length / 2;
   // Seats that the buyers do not ask for: they begin with the first.
   const others = { ...event, seatIds: event.seatIds.slice(half) };
@@ -165,7 +164,7 @@ async function overHttp(server: RunningContender, event: EventOnSale) {
     durationMs: time.durationMs + durationMs,
   };
   const buyBesideSocket = async () => {
-    const busy = drive({ target, protocol: "binary", event: others, ...shape });
+    const busy = pipelined({ target, protocol: "binary", event: others, ...shape });
     const bought = await buy(BUYERS);
     await busy;
     return bought;
@@ -173,10 +172,10 @@ async function overHttp(server: RunningContender, event: EventOnSale) {
   const [connections, inFlight] = SHAPES[0];
   const plan: PipelinedPlan = { target, protocol: "binary", event, connections, inFlight, ...time };
   const cases = {
-    "socket binary, longer": async () => (await drive(plan)).commandsPerSecond,
-    HTTP: async () => (await buy(HTTP_CONNECTIONS)).requestsPerSecond,
-    "HTTP buyers beside a socket": async () => (await buyBesideSocket()).latencyMs.p99,
-    "HTTP buyers alone": async () => (await buy(BUYERS)).latencyMs.p99,
+    "socket binary, longer": async () => (await pipelined(plan)).commandsPerSecond,
+    HTTP: async () => (await buy(HTTP_CONNECTIONS)).perSecond,
+    "HTTP buyers beside a socket": async () => (await buyBesideSocket()).p99Ms,
+    "HTTP buyers alone": async () => (await buy(BUYERS)).p99Ms,
   };
   const [commands, requests, p99Beside, p99Alone] = await interleave(
     Object.entries(cases).map(([name, measureCase]) => async () => {
@@ -189,15 +188,15 @@ async function overHttp(server: RunningContender, event: EventOnSale) {
   );
   await generator.stop();
   return {
-    http: { commands, requests, quotient: quotientsOf(commands!, requests!) },
-    beside: { p99Beside, p99Alone, quotient: quotientsOf(p99Beside!, p99Alone!) },
+    http: { commands, requests, quotient: quotientOf(commands!, requests!) },
+    beside: { p99Beside, p99Alone, quotient: quotientOf(p99Beside!, p99Alone!) },
   };
 }
 
 /** Waits at the end until the server has settled, so that the next one has the whole machine. */
 async function driveAndWatch(plan: PipelinedPlan, server: RunningContender): Promise<Measured> {
   const before = readCpu(server.pids);
-  const driven = await drive(plan);
+  const driven = await pipelined(plan);
   const after = readCpu(server.pids);
   const drivenMs = performance.now();
   await server.settle?.();
@@ -208,10 +207,6 @@ async function driveAndWatch(plan: PipelinedPlan, server: RunningContender): Pro
   const interval = { seconds: durationMs / 1_000, generator: 0 };
   const { busiestThread, server: threadsShare } = sharesBetween(before, after, interval);
   return { ...measured, serverShare: busiestThread, threadsShare };
-}
-
-function drive(plan: PipelinedPlan): Promise<PipelinedMeasurement> {
-  return measureIn(new URL("./load/pipelined.js", import.meta.url), plan);
 }
 
 function find(name: string, shape: readonly [number, number] | undefined): Row | undefined {
@@ -225,11 +220,6 @@ function tailOf(name: string, shape: readonly [number, number] | undefined): Spr
   return row === undefined ? null : spreadOf(row.measured.map(({ p99Ms, p50Ms }) => p99Ms / p50Ms));
 }
 
-/** Of two in the same round. */
-function quotientsOf(values: readonly number[], bases: readonly number[]): Spread {
-  return spreadOf(values.map((value, round) => value / bases[round]!));
-}
-
 function quotient(
   figure: string,
   [name, other]: readonly [string, string],
@@ -240,7 +230,7 @@ function quotient(
   const label = shape === undefined ? "" : `, ${shape.join(" × ")}`;
   if (one === undefined || base === undefined) return verdict(figure + label, { atLeast }, null);
   const rates = (row: Row) => row.measured.map(({ commandsPerSecond }) => commandsPerSecond);
-  return verdict(figure + label, { atLeast }, quotientsOf(rates(one), rates(base)));
+  return verdict(figure + label, { atLeast }, quotientOf(rates(one), rates(base)));
 }
 
 function cellsOf({ name, connections, inFlight, measured }: Row): string[] {

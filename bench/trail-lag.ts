@@ -5,13 +5,14 @@
 import { metricOf, startServer, trailCaughtUp } from "./contenders/frontrow.ts";
 import { createVenue, openEvent } from "./contenders/venue.ts";
 import { folder, inTemporaryFolder, number, parseOptions } from "./harness/command.ts";
-import { spreadOf } from "./harness/measure.ts";
+import { quotientOf, spreadOf } from "./harness/measure.ts";
 import { report, verdict } from "./harness/results.ts";
 import { print, progress, table, withCommas } from "./harness/table.ts";
+import { overHttp } from "./load/drive.ts";
 import { Generator } from "./load/generator-process.ts";
-import { type Measurement, targetAt } from "./load/plan.ts";
+import { targetAt } from "./load/plan.ts";
 
-const WITHOUT_TRAIL = new URL("./trail/without-trail.js", import.meta.url);
+const WITHOUT_TRAIL = new URL("./floors/without-trail.js", import.meta.url);
 const GOALS = { recordsPerSecond: 60_000, lagSeconds: 5, p99Times: 1.3 };
 
 const options = parseOptions(
@@ -39,7 +40,10 @@ type Drive = (seconds: number) => Promise<Slice>;
 const { slices, pairs } = await inTemporaryFolder(options.folder, measure);
 const perSecond = spreadOf(slices.map((slice) => slice.perSecond));
 const lagSeconds = Math.max(...slices.map((slice) => slice.lagRecords / slice.perSecond));
-const p99Times = spreadOf(pairs.map((pair) => pair.with.p99Ms / pair.without.p99Ms));
+const p99Times = quotientOf(
+  pairs.map((pair) => pair.with.p99Ms),
+  pairs.map((pair) => pair.without.p99Ms),
+);
 print(table(["", "records/s", "p99 ms", "lag, records"], rows()));
 await report("trail-lag", options.folder, {
   verdicts: [
@@ -95,13 +99,13 @@ async function measure(data: string) {
 /** @returns A function that measures one slice. */
 async function driveOf(url: URL, generator: Generator): Promise<Drive> {
   const { connections } = options;
-  const events = [await openEvent(await createVenue(url, 2 * connections))];
-  const plan = { target: targetAt(url), events, mix: "lock", connections, seed: 1 } as const;
+  const event = await openEvent(await createVenue(url, 2 * connections));
+  const shape = { target: targetAt(url), event, connections };
   return async (seconds) => {
-    const measured: Measurement = await generator.drive({ ...plan, durationMs: seconds * 1_000 });
+    const driven = await overHttp(generator, { ...shape, durationMs: seconds * 1_000 });
     return {
-      perSecond: measured.requestsPerSecond,
-      p99Ms: measured.latencyMs.p99,
+      perSecond: driven.perSecond,
+      p99Ms: driven.p99Ms,
       lagRecords: await metricOf(url, "frontrow_audit_lag_records"),
     };
   };

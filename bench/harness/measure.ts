@@ -1,4 +1,5 @@
 /** Measures in interleaved rounds; median and range of the values. */
+import { isTrial } from "./command.ts";
 
 export interface Spread {
   readonly median: number;
@@ -20,19 +21,26 @@ export function medianOf(values: readonly number[]): number {
   return spreadOf(values).median;
 }
 
+/** Of two that were measured in the same rounds: the quotients of each round. */
+export function quotientOf(values: readonly number[], bases: readonly number[]): Spread {
+  return spreadOf(values.map((value, round) => value / bases[round]!));
+}
+
 /**
  * Measures each subject once per round, so that a change on the machine affects all of them. The
  * order alternates, so that nobody always follows the same neighbour.
- * @param subjects - Each measures once. Round 0 is the warm-up, whose values are dropped.
+ * @param subjects - Each measures once. Round 0 is the warm-up, whose values are dropped;
+ *     a trial has none.
  * @returns The values of each subject.
  */
 export async function interleave<Value>(
   subjects: readonly ((round: number) => Value | Promise<Value>)[],
   rounds: number,
+  first = isTrial ? 1 : 0,
 ): Promise<Value[][]> {
   const values = subjects.map((): Value[] => []);
   const order = [...subjects.keys()];
-  for (let round = 0; round <= rounds; round++) {
+  for (let round = first; round <= rounds; round++) {
     for (const i of round % 2 === 0 ? order : order.toReversed()) {
       const value = await subjects[i]!(round);
       if (round > 0) values[i]!.push(value);

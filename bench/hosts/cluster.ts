@@ -9,14 +9,13 @@ import { type RunningContender, syntheticEvent } from "../contenders/contender.t
 import { CLI, runningAt, startServer } from "../contenders/frontrow.ts";
 import { describeProcessors, measureProcessors, type Processors } from "../floors/processors.ts";
 import { folder, inTemporaryFolder, isTrial, number, parseOptions } from "../harness/command.ts";
-import { interleave, medianOf, spreadOf } from "../harness/measure.ts";
-import { measureIn, run, startModule } from "../harness/processes.ts";
+import { interleave, medianOf, quotientOf } from "../harness/measure.ts";
+import { run, startModule } from "../harness/processes.ts";
 import { report, verdict } from "../harness/results.ts";
 import { print, progress, table } from "../harness/table.ts";
+import { type Driven, overHttp, overSocket, withCosts } from "../load/drive.ts";
 import { Generator } from "../load/generator-process.ts";
-import type { PipelinedMeasurement, PipelinedPlan } from "../load/pipelined-wire.ts";
 import { type EventOnSale, targetAt } from "../load/plan.ts";
-import { readCpu } from "../rounds/cpu.ts";
 import { lagDuring } from "./lag.ts";
 
 const SEATS = isTrial ? 2_000 : 20_000;
@@ -32,16 +31,7 @@ const options = parseOptions("bench:cluster", "Measures a cluster beside a singl
 });
 const durationMs = options.seconds * 1_000;
 
-interface Measured {
-  readonly perSecond: number;
-  readonly p50Ms: number;
-  readonly p99Ms: number;
-  /** Processor time of a request: of the engine's thread, and of all members of etcd. */
-  readonly microseconds: number;
-  readonly etcd: number;
-}
-
-type Driven = Omit<Measured, "microseconds" | "etcd"> & { readonly done: number };
+type Measured = Awaited<ReturnType<typeof withCosts<"host" | "etcd">>>;
 
 interface Subject {
   readonly name: string;
@@ -74,8 +64,8 @@ async function measure(data: string): Promise<void> {
     });
   };
   const cases = [
-    ...over("HTTP", (subject) => overHttp(generator, subject)),
-    ...over("socket", (subject) => overSocket(subject)).slice(0, 2),
+    ...over("HTTP", (subject) => http(generator, subject)),
+    ...over("socket", (subject) => sockets(subject)).slice(0, 2),
   ];
   const values = await interleave(
     cases.map(({ name, act }) => () => {
@@ -105,7 +95,7 @@ async function standbyLag(
   await run(process.execPath, [CLI, "join", `${data}/host/data`, `${place}/data`]);
   const standby = await cell.startStandby(place, "b");
   const lags: (number | null)[] = [];
-  for (const drive of [() => overHttp(generator, leader), () => overSocket(leader)]) {
+  for (const drive of [() => http(generator, leader), () => sockets(leader)]) {
     // Hosts say each second how far they are.
     const several = async () => {
       for (let i = 0; i < LAG_ROUNDS; i++) await drive();
@@ -125,16 +115,16 @@ async function tell(
     const of = (pick: (one: Measured) => number) => medianOf(measured.map(pick));
     const perSecond = Math.round(of((one) => one.perSecond)).toLocaleString("en");
     const times = [of(({ p50Ms }) => p50Ms), of(({ p99Ms }) => p99Ms)];
-    const micros = [of(({ microseconds }) => microseconds), of(({ etcd }) => etcd)];
-    return [name, perSecond, ...[...times, ...micros].map((value) => value.toFixed(2))];
+    const costs = [of(({ micros }) => micros.host.thread), of(({ micros }) => micros.etcd.all)];
+    return [name, perSecond, ...[...times, ...costs].map((value) => value.toFixed(2))];
   });
   print(table(["", "requests/s", "p50 ms", "p99 ms", "thread µs", "etcd µs"], cells));
   const perSecond = ({ perSecond: rate }: Measured) => rate;
   const quotient = (of: string, by: string, pick = perSecond) => {
     const [above, below] = [of, by].map((name) => rows.find((row) => row.name === name)!.measured);
-    return spreadOf(above!.map((one, i) => pick(one) / pick(below![i]!)));
+    return quotientOf(above!.map(pick), below!.map(pick));
   };
-  const micros = ({ microseconds }: Measured) => microseconds;
+  const thread = ({ micros }: Measured) => micros.host.thread;
   const [single, cluster, floor] = ["HTTP, single host", "HTTP, cluster", "HTTP, decides nothing"];
   const best = `decides nothing, HTTP, ${HTTP_CONNECTIONS} connections`;
   const share = (name: string, of: string, by: string) =>
@@ -151,7 +141,7 @@ async function tell(
     verdict(
       "processor time of a request ÷ single host",
       { atMost: 1.25 },
-      quotient(cluster, single, micros),
+      quotient(cluster, single, thread),
     ),
     verdict(
       "socket, 64 × 64, ÷ single host",
@@ -163,33 +153,15 @@ async function tell(
   await report("cluster", options.folder, { verdicts, rows, processors, ...options });
 }
 
-async function timed(
-  cell: Cell,
-  { server }: Subject,
-  act: () => Promise<Driven>,
-): Promise<Measured> {
+async function timed(cell: Cell, { server }: Subject, act: () => Promise<Driven>) {
   await server.settle?.();
-  const pid = server.pids[0]!;
-  const read = () => [readCpu([pid])?.threads.get(pid) ?? 0, readCpu(cell.pids)?.server ?? 0];
-  const before = read();
-  const { done, ...measured } = await act();
-  const [microseconds, etcd] = read().map((now, i) => ((now - before[i]!) / done) * 1e6);
-  return { ...measured, microseconds: microseconds!, etcd: etcd! };
+  return withCosts({ host: server.pids, etcd: cell.pids }, act);
 }
 
-async function overHttp(generator: Generator, { server: { target }, event }: Subject) {
-  const load = { mix: "lock", seed: 1, durationMs, connections: HTTP_CONNECTIONS } as const;
-  const { requestsPerSecond, done, latencyMs } = await generator.drive({
-    target,
-    events: [event],
-    ...load,
-  });
-  return { perSecond: requestsPerSecond, p50Ms: latencyMs.p50, p99Ms: latencyMs.p99, done };
+function http(generator: Generator, { server: { target }, event }: Subject): Promise<Driven> {
+  return overHttp(generator, { target, event, connections: HTTP_CONNECTIONS, durationMs });
 }
 
-async function overSocket({ server: { target }, event }: Subject) {
-  const plan: PipelinedPlan = { target, protocol: "binary", event, ...SOCKETS, durationMs };
-  const program = new URL("../load/pipelined.js", import.meta.url);
-  const { commandsPerSecond, p50Ms, p99Ms } = await measureIn<PipelinedMeasurement>(program, plan);
-  return { perSecond: commandsPerSecond, p50Ms, p99Ms, done: commandsPerSecond * options.seconds };
+function sockets({ server: { target }, event }: Subject): Promise<Driven> {
+  return overSocket({ target, event, ...SOCKETS, durationMs });
 }

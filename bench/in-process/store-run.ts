@@ -1,10 +1,10 @@
 /**
- * The program that fills or opens a data folder once. `store-process.ts` starts it. The only
- * argument is a `StoreRun` as JSON; the answer is a `StoreReport` as one line of JSON.
+ * The program that fills or opens a data folder once. The only argument is a `StoreRun` as JSON;
+ * the answer is a `StoreReport` as one line of JSON.
  */
 import { digest } from "../../engine/verify/digest.ts";
-import { openEngine } from "../../persistence/store/open-engine.ts";
-import { book, putOnSale } from "./bookings.ts";
+import { openEngine, type Store } from "../../persistence/store/open-engine.ts";
+import { EngineVenue } from "./engine-venue.ts";
 
 export interface StoreRun {
   readonly folder: string;
@@ -12,8 +12,6 @@ export interface StoreRun {
   readonly fill?: { readonly events: number; readonly seats: number; readonly records: number };
   /** Whether to close the store, which makes a snapshot; otherwise the process just ends. */
   readonly closes: boolean;
-  /** Whether the store keeps an audit trail. */
-  readonly hasTrail?: boolean;
 }
 
 export interface StoreReport {
@@ -22,21 +20,43 @@ export interface StoreReport {
   /** The snapshot that recovery began with; null for none. */
   readonly snapshot: string | null;
   readonly recoverySeconds: number;
-  /** How long the bookings took until the last was on disk; 0 without bookings. */
-  readonly bookingSeconds: number;
 }
 
-const { folder, fill, closes, hasTrail } = JSON.parse(process.argv[2] ?? "") as StoreRun;
-const audit = hasTrail === true ? { days: null, onReport: () => {} } : undefined;
-const store = await openEngine({ folder, snapshotBytes: Infinity, audit });
-let bookingSeconds = 0;
-if (fill !== undefined) {
-  const onSale = await putOnSale(store, fill.events, fill.seats);
-  const startedMs = performance.now();
-  await book(onSale, fill.records);
-  bookingSeconds = (performance.now() - startedMs) / 1_000;
-}
+/** Bookings that wait for the disk together. */
+const PAIRS_PER_BATCH = 500;
+
+const { folder, fill, closes } = JSON.parse(process.argv[2] ?? "") as StoreRun;
+const store = await openEngine({ folder, snapshotBytes: Infinity });
+if (fill !== undefined) await fillLog(fill);
 const { snapshot, seconds: recoverySeconds } = store.report;
-const report = { digest: digest(store.engine.state), snapshot, recoverySeconds, bookingSeconds };
+const report = { digest: digest(store.engine.state), snapshot, recoverySeconds };
 if (closes) await store.close();
 process.stdout.write(`${JSON.stringify(report satisfies StoreReport)}\n`, () => process.exit(0));
+
+/**
+ * Puts every seat of the events on sale, then locks and unlocks pairs of seats until the log has
+ * `records` more records, all on disk.
+ */
+async function fillLog({ events, seats, records }: NonNullable<StoreRun["fill"]>): Promise<void> {
+  const venue = new EngineVenue(store.engine, await store.callerFor("Bench"), seats);
+  const eventIds: string[] = [];
+  for (let i = 0; i < events; i++) {
+    eventIds.push(venue.openEvent());
+    await durable(store);
+  }
+  const pairs = venue.seatIds.length >> 1;
+  for (let turn = 0; turn < records / 2; turn++) {
+    const eventId = eventIds[turn % eventIds.length]!;
+    const first = (Math.floor(turn / eventIds.length) % pairs) * 2;
+    venue.submit(venue.booking("lock", eventId, first));
+    venue.submit(venue.booking("unlock", eventId, first));
+    if (turn % PAIRS_PER_BATCH === 0) await durable(store);
+  }
+  await durable(store);
+}
+
+function durable({ engine }: Store): Promise<void> {
+  return new Promise((resolve) => {
+    engine.afterDurable(resolve);
+  });
+}

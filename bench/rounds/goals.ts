@@ -3,7 +3,7 @@
  * the two sides of a round were measured within seconds, and judged by the median.
  */
 import * as names from "../contenders/names.ts";
-import { medianOf, type Spread, spreadOf } from "../harness/measure.ts";
+import { medianOf, quotientOf, type Spread } from "../harness/measure.ts";
 import { type Bound, verdict, type Verdict } from "../harness/results.ts";
 import type { Round, Row, Setting } from "./rounds.ts";
 
@@ -64,5 +64,5 @@ function ratioOf(one: Goal, rows: readonly Row[]): Spread | null {
     .filter(({ name }) => one.against.includes(name))
     .sort((a, b) => medianOf(b.rounds.map(rate)) - medianOf(a.rounds.map(rate)));
   if (own === undefined || other === undefined) return null;
-  return spreadOf(own.rounds.map((round, i) => one.of(round) / one.of(other.rounds[i]!)));
+  return quotientOf(own.rounds.map(one.of), other.rounds.map(one.of));
 }

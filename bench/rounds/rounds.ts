@@ -59,7 +59,7 @@ export async function compare(comparison: Comparison, setting: Setting): Promise
       throw new Error(`${player.name}, ${mix}: no result`, { cause });
     });
   });
-  const values = await interleave(subjects, mix === "hot" ? rounds * HOT_ROUNDS_FACTOR : rounds);
+  const values = await interleave(subjects, mix === "hot" ? rounds * HOT_ROUNDS_FACTOR : rounds, 0);
   return players.map(({ name }, i) => ({ name, mix, connections, rounds: values[i]! }));
 }
 

@@ -23,6 +23,8 @@ cp dist/api/index.d.ts "$out/index.d.ts"
 # Once with comments is enough.
 sed -e '/^ *\/\*\*.*\*\/$/d' -e '/^ *\/\*\*/,/\*\//d' dist/api/index.d.ts > "$out/index.d.cts"
 cp LICENSE "$out"
+# The client of etcd contains @bufbuild/protobuf, whose licence asks for this.
+sed -n -e '/^\/\//!q' -e 's/^\/\/ *//p' node_modules/@bufbuild/protobuf/dist/esm/wire/varint.js > "$out/NOTICE"
 cp server/docs/guide/library.md "$out/README.md"
 echo 'module.exports = require("./library.js");' > "$out/index.cjs"
 node > "$out/package.json" <<'SCRIPT'

@@ -31,13 +31,6 @@ test("the lag of a standby is how long ago the leader had its records", () => {
   expect([lagAt(1.5, 50), lagAt(4, 300)]).toEqual([null, null]);
 });
 
-test("join measures how long new hosts of a cluster take", async () => {
-  const printed = await run("hosts/join.js", []);
-  if (!isInstalled("etcd")) return expect(printed).toContain("apt-get install etcd-server");
-  expect(printed).toMatch(/^fourth host +\d+\.\d\d +\d+\.\d\d +\d/m);
-  expect(printed).toMatch(/^a fourth host from zero to warm, 2,000 records, s +≤ 60 .* reached$/m);
-});
-
 test("socket compares both subprotocols, and says what it could not measure", async () => {
   const printed = await run("socket.js", ["--seconds", "0.2", "--rounds", "1"]);
   expect(printed).toMatch(/^socket binary +2 +4 /m);

@@ -6,7 +6,7 @@ import { verdictTable } from "../../bench/harness/results.ts";
 import { MIXES } from "../../bench/load/plan.ts";
 import { verdictsOf } from "../../bench/rounds/goals.ts";
 import type { Row } from "../../bench/rounds/rounds.ts";
-import { describeUnless, describeWith } from "../support/programs.ts";
+import { describeUnless } from "../support/programs.ts";
 import { TOY, trials } from "./trial.ts";
 
 const { result, run } = trials();
@@ -76,14 +76,6 @@ test("a contender that is not installed is left out, with the command to install
   const leftOut = `left out: ${names.REDIS_ALWAYS}: apt-get install redis-server`;
   expect(printed.split("\n")).toContain(leftOut);
   expect(printed).toMatch(/^uWebSockets\.js GET, constant answer +\d/m);
-});
-
-describeWith(["wrk"], "with wrk", () => {
-  test("generator compares the load generator with wrk", async () => {
-    const toy = ["--connections", "4", "--seconds", "1", "--rounds", "1"];
-    const printed = await run("generator.js", toy);
-    expect(printed.match(/^uWebSockets\.js (GET|POST).* \d+ k +\d+ k-\d+ k$/gm)).toHaveLength(2);
-  });
 });
 
 test("overload measures the good answers when more is offered than can be answered", async () => {

@@ -20,8 +20,6 @@ export interface Trials {
     args: readonly string[],
     added?: NodeJS.ProcessEnv,
   ) => Promise<string>;
-  /** What the benchmark wrote to a file. */
-  readonly written: (name: string) => Promise<string>;
   readonly result: (name: string) => Promise<Result>;
 }
 
@@ -33,14 +31,14 @@ export function trials(): Trials {
     results = await mkdtemp(path.join(os.tmpdir(), "frontrow-bench-test-"));
   });
   afterAll(() => rm(results, { recursive: true }));
-  const written = (name: string) => readFile(path.join(results, name), "utf8");
   return {
     run: async (file, args, added = {}) => {
       const env = { ...process.env, BENCH_TRIAL: "1", BENCH_RESULTS: results, ...added };
       const done = promisify(execFile)(process.execPath, [path.join(DIST, file), ...args], { env });
       return (await done).stdout;
     },
-    written,
-    result: async (name) => JSON.parse(await written(`${name}.json`)) as Result,
+    result: async (name) => {
+      return JSON.parse(await readFile(path.join(results, `${name}.json`), "utf8")) as Result;
+    },
   };
 }

@@ -176,7 +176,8 @@ const RULES: readonly Rule[] = [
 
 const PATHS: readonly string[] = FOLDERS.flatMap((folder) =>
   readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
+    // Generated files follow their generator's style.
+    .filter((entry) => entry.isFile() && /(?<!_pb)\.tsx?$/.test(entry.name))
     .map((entry) => join(entry.parentPath, entry.name)),
 );
 const FILES: readonly SourceFile[] = PATHS.map((path) => ({

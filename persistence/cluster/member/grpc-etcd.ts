@@ -1,4 +1,13 @@
 /** A member of etcd over gRPC. It runs in a thread of its own. */
+import {
+  create,
+  type DescMessage,
+  type DescMethod,
+  fromBinary,
+  type MessageInitShape,
+  type MessageShape,
+  toBinary,
+} from "@bufbuild/protobuf";
 import { Malformed, only } from "../../disk/faults.ts";
 import {
   type Answer,
@@ -16,35 +25,36 @@ import {
   type WatchEvent,
   type WatchRequest,
 } from "../etcd.ts";
-import { type CallEnd, GrpcChannel } from "./grpc.ts";
 import {
-  COMPACT,
-  CompareTarget,
-  type EVENT,
-  EventType,
-  type KEY_VALUE,
-  LEASE_GRANT,
-  LEASE_KEEP_ALIVE,
-  LEASE_REVOKE,
-  type Method,
-  RANGE,
-  SortOrder,
-  STATUS,
-  TRANSACT,
-  WATCH,
-} from "./messages.ts";
-import { type Decoded, decode, type Encodable, encode } from "./protobuf.ts";
+  type Event,
+  type KeyValue as Pair,
+  KV,
+  Lease,
+  Maintenance,
+  type ResponseHeader,
+  Watch,
+} from "./etcd_pb.ts";
+import { type CallEnd, GrpcChannel, type Request } from "./grpc.ts";
 
+const DESCENDING = 2;
+const CREATE_REVISION = 1;
+const PUT = 0;
 /** Statuses of gRPC that say that the request is wrong, or not permitted. */
 const NEVER_DONE: ReadonlySet<number> = new Set([3, 7, 12, 16]);
 const MS = 1_000;
 
-interface Call<M extends Method, Value> {
-  readonly method: M;
-  readonly request: Encodable<M["request"]>;
+type Method<Input extends DescMessage, Output extends DescMessage> = DescMethod & {
+  readonly input: Input;
+  readonly output: Output;
+};
+
+interface Call<Input extends DescMessage, Output extends DescMessage, Value> {
+  readonly method: Method<Input, Output>;
+  readonly request: MessageInitShape<Input>;
   readonly deadlineMs: number;
   readonly answer: Answer<Value>;
-  readonly read: (response: Decoded<M["response"]>) => Value;
+  /** @throws Malformed */
+  readonly read: (response: MessageShape<Output>) => Value;
 }
 
 export class GrpcEtcd implements Etcd {
@@ -56,11 +66,13 @@ export class GrpcEtcd implements Etcd {
   }
 
   grant(ttlMs: number, deadlineMs: number, answer: Answer<LeaseGrant>): void {
-    const request = { ttlSeconds: Math.ceil(ttlMs / MS) };
-    const read = ({ id, ttlSeconds }: Decoded<(typeof LEASE_GRANT)["response"]>) => {
-      return { leaseId: String(id), ttlMs: ttlSeconds * MS };
-    };
-    this.#call({ method: LEASE_GRANT, request, deadlineMs, answer, read });
+    this.#call({
+      method: Lease.method.leaseGrant,
+      request: { ttl: BigInt(Math.ceil(ttlMs / MS)) },
+      deadlineMs,
+      answer,
+      read: ({ id, ttl }) => ({ leaseId: String(id), ttlMs: safe(ttl) * MS }),
+    });
   }
 
   /**
@@ -73,11 +85,11 @@ export class GrpcEtcd implements Etcd {
       answer(hasEnded ? GONE : reply);
     };
     this.#call({
-      method: LEASE_KEEP_ALIVE,
+      method: Lease.method.leaseKeepAlive,
       request: { id: BigInt(leaseId) },
       deadlineMs,
       answer: judge,
-      read: ({ ttlSeconds }) => ({ ttlMs: ttlSeconds * MS }),
+      read: ({ ttl }) => ({ ttlMs: safe(ttl) * MS }),
     });
   }
 
@@ -87,7 +99,7 @@ export class GrpcEtcd implements Etcd {
       answer(isGone ? { kind: "done", value: null } : reply);
     };
     this.#call({
-      method: LEASE_REVOKE,
+      method: Lease.method.leaseRevoke,
       request: { id: BigInt(leaseId) },
       deadlineMs,
       answer: judge,
@@ -97,81 +109,83 @@ export class GrpcEtcd implements Etcd {
 
   transact(change: Transaction, deadlineMs: number, answer: Answer<TransactionResult>): void {
     const request = {
-      compares: change.compares.map((compare) => ({ target: CompareTarget.CREATE, ...compare })),
+      compare: change.compares.map(({ key, createRevision }) => {
+        return { target: CREATE_REVISION, key, createRevision: BigInt(createRevision) };
+      }),
       success: [
         ...change.puts.map(({ key, value, leaseId }) => ({
-          put: { key, value, leaseId: BigInt(leaseId ?? 0) },
+          requestPut: { key, value, lease: BigInt(leaseId ?? 0) },
         })),
-        ...change.deletes.map((range) => ({ delete: rangeOf(range) })),
+        ...change.deletes.map((range) => ({ requestDeleteRange: rangeOf(range) })),
       ],
-      failure: change.otherwiseGet.map((key) => ({ range: { key } })),
+      failure: change.otherwiseGet.map((key) => ({ requestRange: { key } })),
     };
     this.#call({
-      method: TRANSACT,
+      method: KV.method.txn,
       request,
       deadlineMs,
       answer,
-      read: ({ header: { revision }, succeeded: isDone, responses }) => {
-        const pairs = responses.flatMap(({ range }) => range.pairs);
-        return { isDone, revision, found: isDone ? [] : pairs.map(pairOf) };
+      read: ({ header, succeeded: isDone, responses }) => {
+        const pairs = responses.flatMap(({ responseRange }) => responseRange?.kvs ?? []);
+        return { isDone, revision: revisionIn(header), found: isDone ? [] : pairs.map(pairOf) };
       },
     });
   }
 
   range(range: RangeRequest, deadlineMs: number, answer: Answer<RangeResult>): void {
-    const { limit, descending, keysOnly } = range;
-    const sortOrder = descending === true ? SortOrder.DESCEND : SortOrder.NONE;
+    const { limit, descending = false, keysOnly = false } = range;
+    const sortOrder = descending ? DESCENDING : 0;
     this.#call({
-      method: RANGE,
-      request: { ...rangeOf(range), limit, sortOrder, keysOnly },
+      method: KV.method.range,
+      request: { ...rangeOf(range), limit: BigInt(limit), sortOrder, keysOnly },
       deadlineMs,
       answer,
-      read: ({ header: { revision }, pairs, more }) => {
-        return { pairs: pairs.map(pairOf), more, revision };
+      read: ({ header, kvs, more }) => {
+        return { pairs: kvs.map(pairOf), more, revision: revisionIn(header) };
       },
     });
   }
 
   watch({ startRevision, onEvents, onEnd, ...range }: WatchRequest): () => void {
-    const { path, request, response } = WATCH;
-    const message = encode(request, { create: { ...rangeOf(range), startRevision } });
+    const { watch } = Watch.method;
+    const createRequest = { ...rangeOf(range), startRevision: BigInt(startRevision) };
     const end = (refusal: EtcdRefusal | null, reason: string) => {
       cancel();
       onEnd(refusal, reason);
     };
-    const cancel = this.#channel.stream(
-      { path, message },
-      {
-        onMessage: (bytes) => {
-          const read = decoded(response, bytes);
-          if (read === null) return end(null, "a malformed message");
-          const { events, isCanceled, cancelReason, compactRevision } = read;
-          if (events.length > 0) onEvents(events.map(eventOf));
-          if (!isCanceled) return;
-          end(compactRevision === 0 ? null : EtcdRefusal.COMPACTED, cancelReason);
-        },
-        onEnd: ({ reason }) => onEnd(null, reason),
+    const cancel = this.#channel.stream(requestOf(watch, { createRequest }), {
+      onMessage: (bytes) => {
+        const reply = replyIn(watch, bytes, (message) => {
+          return { ...message, events: message.events.map(eventOf) };
+        });
+        if (reply.kind === "unknown") return end(null, reply.reason);
+        const { events, canceled, cancelReason, compactRevision } = reply.value;
+        if (events.length > 0) onEvents(events);
+        if (canceled) end(compactRevision === 0n ? null : EtcdRefusal.COMPACTED, cancelReason);
       },
-    );
+      onEnd: ({ reason }) => onEnd(null, reason),
+    });
     return cancel;
   }
 
   compact(revision: number, deadlineMs: number, answer: Answer<null>): void {
-    const read = () => null;
-    this.#call({ method: COMPACT, request: { revision }, deadlineMs, answer, read });
+    const request = { revision: BigInt(revision) };
+    this.#call({ method: KV.method.compact, request, deadlineMs, answer, read: () => null });
   }
 
   status(deadlineMs: number, answer: Answer<MemberStatus>): void {
     this.#call({
-      method: STATUS,
+      method: Maintenance.method.status,
       request: {},
       deadlineMs,
       answer,
-      read: ({ version, databaseBytes, leader, errors, header }) => {
-        const leaderId = leader === 0n ? null : leader.toString(16);
-        const alarms = errors.filter((text) => ALARM.test(text));
-        return { version, databaseBytes, memberId: header.memberId.toString(16), leaderId, alarms };
-      },
+      read: ({ version, dbSize, leader, errors, header }) => ({
+        version,
+        databaseBytes: safe(dbSize),
+        memberId: (header?.memberId ?? 0n).toString(16),
+        leaderId: leader === 0n ? null : leader.toString(16),
+        alarms: errors.filter((text) => ALARM.test(text)),
+      }),
     });
   }
 
@@ -180,14 +194,12 @@ export class GrpcEtcd implements Etcd {
     return Promise.resolve();
   }
 
-  #call<M extends Method, Value>(call: Call<M, Value>): void {
+  #call<Input extends DescMessage, Output extends DescMessage, Value>(
+    call: Call<Input, Output, Value>,
+  ): void {
     const { method, request, deadlineMs, answer, read } = call;
-    const message = encode(method.request, request);
-    this.#channel.call({ path: method.path, message }, deadlineMs, (end, response) => {
-      if (response === null) return answer(refusalIn(end));
-      const value = decoded(method.response as M["response"], response);
-      if (value === null) answer({ kind: "unknown", reason: "a malformed message" });
-      else answer({ kind: "done", value: read(value) });
+    this.#channel.call(requestOf(method, request), deadlineMs, (end, response) => {
+      answer(response === null ? refusalIn(end) : replyIn(method, response, read));
     });
   }
 }
@@ -201,14 +213,40 @@ const GONE = {
   reason: "the lease has ended",
 } as const;
 
-/** @returns Null when the bytes are not such a message. */
-function decoded<M extends Method["response"]>(message: M, bytes: Buffer): Decoded<M> | null {
+function requestOf<Input extends DescMessage>(
+  method: Method<Input, DescMessage>,
+  request: MessageInitShape<Input>,
+): Request {
+  const path = `/${method.parent.typeName}/${method.name}`;
+  return { path, message: toBinary(method.input, create(method.input, request)) };
+}
+
+/** Unknown when the bytes are not such a message: what became of the call is open. */
+function replyIn<Output extends DescMessage, Value>(
+  { output }: Method<DescMessage, Output>,
+  bytes: Buffer,
+  read: (message: MessageShape<Output>) => Value,
+): Exclude<Reply<Value>, { readonly kind: "refused" }> {
   try {
-    return decode(message, bytes);
+    return { kind: "done", value: read(decoded(output, bytes)) };
   } catch (error) {
     only(error, Malformed);
-    return null;
+    return { kind: "unknown", reason: "a malformed message" };
   }
+}
+
+function decoded<Output extends DescMessage>(type: Output, bytes: Buffer): MessageShape<Output> {
+  try {
+    return fromBinary(type, bytes, { readUnknownFields: false });
+  } catch (error) {
+    throw new Malformed(type.typeName, String(error));
+  }
+}
+
+function safe(value: bigint): number {
+  const number = Number(value);
+  if (!Number.isSafeInteger(number)) throw new Malformed("a safe integer", `${value}`);
+  return number;
 }
 
 /** Only answers that say so mean that nothing changed. */
@@ -228,11 +266,22 @@ function rangeOf({ from, to }: KeyRange) {
   return { key: from, rangeEnd: to };
 }
 
-function pairOf({ value, ...pair }: Decoded<typeof KEY_VALUE>): KeyValue {
-  return { ...pair, value: Buffer.from(value.buffer, value.byteOffset, value.length) };
+function revisionIn(header: ResponseHeader | undefined): number {
+  return safe(header?.revision ?? 0n);
 }
 
-function eventOf({ type, pair }: Decoded<typeof EVENT>): WatchEvent {
-  if (type === EventType.PUT) return { kind: "put", pair: pairOf(pair) };
+function pairOf({ key, value, createRevision, modRevision }: Pair): KeyValue {
+  return {
+    key,
+    value: Buffer.from(value.buffer, value.byteOffset, value.length),
+    createRevision: safe(createRevision),
+    modRevision: safe(modRevision),
+  };
+}
+
+function eventOf({ type, kv }: Event): WatchEvent {
+  if (kv === undefined) throw new Malformed("an event with a key", "none");
+  const pair = pairOf(kv);
+  if (type === PUT) return { kind: "put", pair };
   return { kind: "delete", key: pair.key, modRevision: pair.modRevision };
 }

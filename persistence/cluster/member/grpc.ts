@@ -36,7 +36,7 @@ export interface CallEvents {
 /** The first message of a call. */
 export interface Request {
   readonly path: string;
-  readonly message: readonly Uint8Array[];
+  readonly message: Uint8Array;
 }
 
 export class GrpcChannel {
@@ -55,7 +55,7 @@ export class GrpcChannel {
   stream(request: Request, events: CallEvents): () => void {
     if (this.#isClosed) return () => {};
     const { stream, cancel } = this.#open(request, events);
-    stream.write(framed(request.message));
+    writeFramed(stream, request.message);
     return cancel;
   }
 
@@ -85,7 +85,8 @@ export class GrpcChannel {
       if (connection.heard === heard) connection.probe();
       onEnd({ status: null, reason: "no answer in time" }, null);
     }, deadlineMs);
-    stream.end(framed(request.message));
+    writeFramed(stream, request.message);
+    stream.end();
   }
 
   /** Nothing is called afterwards. */
@@ -215,12 +216,15 @@ class Connection {
   }
 }
 
-/** @returns The message after its prefix: a zero, which says not compressed, and the length. */
-function framed(message: readonly Uint8Array[]): Buffer {
+/** The message after its prefix: a zero, which says not compressed, and the length. */
+function writeFramed(stream: http2.ClientHttp2Stream, message: Uint8Array): void {
   const prefix = Buffer.alloc(PREFIX_BYTES);
-  const bytes = Buffer.concat([prefix, ...message]);
-  bytes.writeUInt32BE(bytes.length - PREFIX_BYTES, 1);
-  return bytes;
+  prefix.writeUInt32BE(message.length, 1);
+  // Together, without a copy.
+  stream.cork();
+  stream.write(prefix);
+  stream.write(message);
+  stream.uncork();
 }
 
 /** Divides what arrives into messages. */

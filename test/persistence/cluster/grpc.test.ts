@@ -98,6 +98,10 @@ describe("an answer that breaks the rules", () => {
     "a message that is cut off": (stream) => answer(stream, framed(VERSION, 0, 9), OK),
     "a prefix that is cut off": (stream) => answer(stream, Buffer.from([0, 0]), OK),
     "bytes that are no message": (stream) => answer(stream, framed(Buffer.from("\x12\x7f")), OK),
+    "a number beyond 2^53": (stream) =>
+      answer(stream, framed(Buffer.from("18ffffffffffffffff7f", "hex")), OK),
+    "a text where a number belongs": (stream) =>
+      answer(stream, framed(Buffer.from("\x1a\x01a")), OK),
     "no message": (stream) => answer(stream, Buffer.alloc(0), OK),
     "no status": (stream) => answer(stream, framed(VERSION), {}),
     "a status that is no number": (stream) =>
@@ -135,6 +139,14 @@ describe("an answer that breaks the rules", () => {
     expect((await statusOf(etcdAt(address))).kind).toBe("unknown");
     expect((await watchEnd(etcdAt(address)))[0]).toBe(null);
   });
+});
+
+test("a watch whose event has no key ends", async () => {
+  const { address } = await serve((stream) => {
+    stream.respond(HEAD);
+    stream.write(framed(Buffer.from("\x5a\x00")));
+  });
+  expect(await watchEnd(etcdAt(address))).toEqual([null, "a malformed message"]);
 });
 
 describe("an answer with a status", () => {
@@ -204,7 +216,7 @@ describe("a connection", () => {
     onTestFinished(() => channel.close());
     for (let calls = 0; calls < 5; calls++) {
       const status = await new Promise((resolve) => {
-        const request = { path: "/a/b", message: [] };
+        const request = { path: "/a/b", message: Buffer.alloc(0) };
         channel.call(request, DEADLINE_MS, (end) => resolve(end.status));
       });
       expect(status).toBe(0);

@@ -5,7 +5,7 @@ import { type ServerProcess, sleep, startServer } from "../../support/server-pro
 
 const SLOW = { timeout: 120_000 };
 const V2 = "/api/private/v2.0";
-/** On an idle machine it is less than a second; `npm run bench:restart` measures it. */
+/** On an idle machine it is less than a second. */
 const GAP_MS_MAX = 10_000;
 const RETRY_MS = 10;
 /** As in `main.ts`: a signal that follows sooner is the same request. */

@@ -1,11 +1,6 @@
 /**
- * From a tenant token to a sold pair of seats, with a client generated from the OpenAPI document.
- *
- *     npm install openapi-fetch openapi-typescript
- *     npx openapi-typescript http://127.0.0.1:8080/openapi.json --output api.d.ts
- *     FRONTROW_TENANT_TOKEN=a-token-of-your-own npx tsx walk.ts
- *
- * `FRONTROW_URL` names another server than http://127.0.0.1:8080.
+ * Types and calls of a client that openapi-typescript generates: from a tenant token to a sold pair
+ * of seats, and a refusal by its code.
  */
 import assert from "node:assert/strict";
 import createClient from "openapi-fetch";
