@@ -12,6 +12,10 @@ export const RECORDS_MAX = 8;
 export const STALL_MS = 5;
 /** For so many times a stall the engine is not held again: stalls take a twentieth of its time at most. */
 export const REST_FACTOR = 20;
+/** A batch waits for others at most for this share of the usual time of a write. */
+const WAIT_SHARE = 1 / 2;
+/** And for fewer turns, on a clock that stands still. */
+const TURNS_MAX = 32;
 /** The weight of the last write in the usual time. */
 const WEIGHT = 1 / 4;
 /** A longer write counts as one of this length: a single stall does not say what is usual. */
@@ -21,10 +25,39 @@ export class DirectWrites {
   /** The time that a write takes usually, on any thread; before the first it may be anything. */
   #usualMs = COUNTED_MS_MAX;
   #restUntilMs = 0;
+  /** Records of the last two batches. */
+  #last = 0;
+  #lastButOne = 0;
+  /** Turns that the open batch has waited. */
+  #turns = 0;
 
   /** @param nowMs - As all times here, on a monotonic clock. */
   allows(recordCount: number, nowMs: number): boolean {
-    return recordCount <= RECORDS_MAX && this.#usualMs <= FAST_MS && nowMs >= this.#restUntilMs;
+    if (Math.max(recordCount, this.#recent) > RECORDS_MAX) return false;
+    return this.#usualMs <= FAST_MS && nowMs >= this.#restUntilMs;
+  }
+
+  /** The larger one of the last two batches. */
+  get #recent(): number {
+    return Math.max(this.#last, this.#lastButOne);
+  }
+
+  /**
+   * Whether a batch waits for another turn: for the next requests of clients that were answered a
+   * moment ago. They share a write then, which saves each of them most of the time of another.
+   */
+  expectsMore(recordCount: number, waitedMs: number): boolean {
+    const isWorthIt = recordCount < this.#recent && waitedMs < this.#usualMs * WAIT_SHARE;
+    this.#turns = isWorthIt ? this.#turns + 1 : 0;
+    if (this.#turns < TURNS_MAX) return isWorthIt;
+    this.#turns = 0;
+    return false;
+  }
+
+  /** A batch is durable, and those who waited for it are answered. */
+  answered(recordCount: number): void {
+    this.#lastButOne = this.#last;
+    this.#last = recordCount;
   }
 
   /** A write has ended. @param isDirect - Whether the engine waited for it. */

@@ -252,7 +252,19 @@ export class LogWriter implements Journal {
     else gather.begin(this.#commit);
   }
 
-  readonly #commit = (): void => this.#begin(this.#mayWriteDirectly());
+  readonly #commit = (): void => {
+    const isDirect = this.#mayWriteDirectly();
+    if (isDirect && this.#mayExpectMore()) this.#options.scheduler.soon(this.#commit);
+    else this.#begin(isDirect);
+  };
+
+  /** Clients that were answered a moment ago send their next requests now. */
+  #mayExpectMore(): boolean {
+    const { recordCount } = this.#open;
+    if (this.#busy || recordCount === 0 || this.#closing !== null) return false;
+    const waitedMs = this.#options.runningMs() - this.#openedMs;
+    return this.#direct.expectsMore(recordCount, waitedMs);
+  }
 
   #begin(isDirect: boolean): void {
     this.#woken = false;
@@ -345,6 +357,7 @@ export class LogWriter implements Journal {
     this.#stats.count(frame.length, { openedMs, sentMs: this.#sentMs }, nowMs);
     if (isDirect) this.#stats.direct += 1;
     this.#direct.note(nowMs - this.#sentMs, nowMs, isDirect);
+    if (hadRecords) this.#direct.answered(this.#other.recordCount);
     this.#markedSequence = this.#durableSequence;
     this.#durableSequence = lastSequence;
     if (!hadRecords) return;

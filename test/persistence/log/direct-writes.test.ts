@@ -32,6 +32,15 @@ test("a fast disk and a small batch → the engine's thread writes; a larger one
   expect(direct.allows(RECORDS_MAX + 1, WRITES)).toBe(false);
 });
 
+test("a small batch soon after a large one → the pool: many clients are there", () => {
+  const direct = afterFastWrites();
+  direct.answered(RECORDS_MAX + 1);
+  direct.answered(1);
+  expect(direct.allows(1, WRITES)).toBe(false);
+  direct.answered(1);
+  expect(direct.allows(1, WRITES)).toBe(true);
+});
+
 test("writes that usually take longer → the thread pool; one slow write changes nothing", () => {
   const direct = afterFastWrites();
   direct.note(STALL_MS, WRITES, false);
@@ -46,6 +55,27 @@ test("a stall held the engine → it is not held again for twenty times as long"
   direct.note(stallMs, 1_000, true);
   expect(direct.allows(1, 1_000 + REST_FACTOR * stallMs - 1)).toBe(false);
   expect(direct.allows(1, 1_000 + REST_FACTOR * stallMs)).toBe(true);
+});
+
+test("fewer records than the last batches had → waits for more, half as long as a write", () => {
+  const direct = afterFastWrites();
+  const usualMs = FAST_MS / 4;
+  expect(direct.expectsMore(1, 0)).toBe(false);
+  direct.answered(3);
+  direct.answered(1);
+  expect(direct.expectsMore(3, 0)).toBe(false);
+  expect(direct.expectsMore(2, 0)).toBe(true);
+  expect(direct.expectsMore(2, usualMs)).toBe(false);
+  direct.answered(1);
+  expect(direct.expectsMore(1, 0)).toBe(false);
+});
+
+test("the clock stands still → a batch waits for a few turns only", () => {
+  const direct = afterFastWrites();
+  direct.answered(3);
+  let turns = 0;
+  while (direct.expectsMore(1, 0)) turns += 1;
+  expect(turns).toBeLessThan(100);
 });
 
 /** A log on a disk that is known to be fast, and whose thread pool can be stopped. */
