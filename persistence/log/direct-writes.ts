@@ -4,13 +4,13 @@
  * so it is for small batches on a fast disk only.
  */
 
-/** Above that, handing a batch over is a small part of the time. */
+/** Above it, handing a batch over is a small part of the time. */
 export const FAST_MS = 0.5;
 /** More records in one turn come from many clients, whose next requests need the engine. */
 export const RECORDS_MAX = 8;
 /** A write that held the engine so long was a stall of the disk. */
 export const STALL_MS = 5;
-/** For so many times a stall the engine is not held again: stalls take a twentieth of its time at most. */
+/** For so many times a stall the engine is not held again: stalls take a twentieth of its time. */
 export const REST_FACTOR = 20;
 /** A batch waits for others at most for this share of the usual time of a write. */
 const WAIT_SHARE = 1 / 2;
