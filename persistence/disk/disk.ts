@@ -36,6 +36,11 @@ export interface DiskFile {
    * on platforms without it.
    */
   readonly writeThrough?: Write | undefined;
+  /**
+   * `writeThrough` that blocks. Undefined on platforms without it, and before the first
+   * `writeThrough` of the file. @returns Bytes written, perhaps fewer than given.
+   */
+  readonly writeThroughNow?: ((source: Uint8Array, position: number) => number) | undefined;
   /** Data, and the metadata that is needed to read it back (fdatasync). */
   syncData(done: Done): void;
   /** Data and metadata (fsync). */
@@ -216,6 +221,15 @@ class RealFile implements DiskFile {
         else this.#openThrough(() => this.writeThrough!(source, position, done), done);
       }
     : undefined;
+
+  get writeThroughNow(): DiskFile["writeThroughNow"] {
+    return this.#throughFd === null ? undefined : this.#writeThroughNow;
+  }
+
+  readonly #writeThroughNow = (source: Uint8Array, position: number): number =>
+    now("write", this.path, () =>
+      fs.writeSync(this.#throughFd!, source, 0, source.length, position),
+    );
 
   #openThrough(go: () => void, done: Parameters<Write>[2]): void {
     openFile(this.path, THROUGH, (error, fd) => {

@@ -57,10 +57,24 @@ function writeWhole(
 }
 
 export function writeAllNow(file: DiskFile, bytes: Uint8Array, position: number): void {
-  const writtenBytes = file.writeNow(bytes, position);
+  writeWholeNow(file, "writeNow", bytes, position);
+}
+
+/** All bytes are on disk when it returns. Only for a file that has `writeThroughNow`. */
+export function writeAllThroughNow(file: DiskFile, bytes: Uint8Array, position: number): void {
+  writeWholeNow(file, "writeThroughNow", bytes, position);
+}
+
+function writeWholeNow(
+  file: DiskFile,
+  operation: "writeNow" | "writeThroughNow",
+  bytes: Uint8Array,
+  position: number,
+): void {
+  const writtenBytes = file[operation]!(bytes, position);
   if (writtenBytes === bytes.length) return;
   const rest = bytes.subarray(writtenBytes);
-  if (file.writeNow(rest, position + writtenBytes) !== rest.length) throw shortWrite(file);
+  if (file[operation]!(rest, position + writtenBytes) !== rest.length) throw shortWrite(file);
 }
 
 /** Fills `target` from the start of the file. */

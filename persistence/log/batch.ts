@@ -100,6 +100,8 @@ export class LogStats {
   bytes = 0;
   /** Frames that became durable. */
   syncs = 0;
+  /** Frames that the engine's own thread wrote. */
+  direct = 0;
   /** For each frame, the time that it took to become durable. */
   readonly syncTimes = new Durations();
   /** For each batch, the time from its first record until the batch is durable. */

@@ -14,7 +14,7 @@
  * SHA-256, truncated to 16 bytes, of the previous chain, bytes 0–7 and 12–47, and the records: it
  * links each frame to all frames before it.
  */
-import { createHash } from "node:crypto";
+import { createHash, hash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { assert } from "../../engine/assert.ts";
 import { FORMATS } from "../disk/formats.ts";
@@ -134,17 +134,29 @@ export function payloadIsIntact(frame: Buffer): boolean {
   return frame.readUInt32LE(AT_PAYLOAD_CHECK) === payloadCheck(frame);
 }
 
-/** The input of the chain before the records: the previous chain, bytes 0–7 and 12–47. */
-const chained = Buffer.alloc(CHAIN_BYTES + AT_CHAIN - 4);
+/** Bytes of the chain's input before the records: the previous chain, bytes 0–7 and 12–47. */
+const CHAINED_BYTES = CHAIN_BYTES + AT_CHAIN - 4;
+/** A shorter input is hashed in one call, which takes a fifth of the time of a stream of two. */
+const AT_ONCE_BYTES = 16 * 1024;
+const chained = Buffer.alloc(AT_ONCE_BYTES);
 
 /** Computes the chain of a frame from the previous chain. Cost: O(frame bytes). */
 export function chainAfter(frame: Buffer, frameBytes: number, chainBefore: Uint8Array): Buffer {
   chained.set(chainBefore, 0);
   frame.copy(chained, CHAIN_BYTES, 0, AT_HEADER_CHECK);
   frame.copy(chained, CHAIN_BYTES + AT_HEADER_CHECK, AT_HEADER_CHECK + 4, AT_CHAIN);
-  const records = frame.subarray(FRAME_HEADER_BYTES, frameBytes);
-  const digest = createHash("sha256").update(chained).update(records).digest();
-  return digest.subarray(0, CHAIN_BYTES);
+  return sha256Of(frame.subarray(FRAME_HEADER_BYTES, frameBytes)).subarray(0, CHAIN_BYTES);
+}
+
+/** The hash of the first bytes of `chained` and the records. */
+function sha256Of(records: Buffer): Buffer {
+  const bytes = CHAINED_BYTES + records.length;
+  if (bytes > AT_ONCE_BYTES) {
+    const head = chained.subarray(0, CHAINED_BYTES);
+    return createHash("sha256").update(head).update(records).digest();
+  }
+  chained.set(records, CHAINED_BYTES);
+  return hash("sha256", chained.subarray(0, bytes), "buffer");
 }
 
 export function readChain(frame: Buffer): Buffer {

@@ -8,6 +8,7 @@ import type { LogRecord } from "../../engine/records.ts";
 import { type DiskFault, LogFailed, type StoreFault } from "../disk/faults.ts";
 import { Batch, LogStats } from "./batch.ts";
 import { RECORD_BYTES_MAX } from "./codec.ts";
+import { DirectWrites } from "./direct-writes.ts";
 import {
   FRAME_BYTES_MAX,
   FRAME_HEADER_BYTES,
@@ -77,6 +78,8 @@ interface Flight {
   readonly chain: Buffer;
   readonly flags: number;
   readonly lastSequence: number;
+  /** Whether the engine's own thread writes it. */
+  readonly isDirect: boolean;
 }
 
 /**
@@ -86,7 +89,8 @@ interface Flight {
  * answers that waited for it leave. Frames are written at the end of a turn of the event loop, so
  * all records of a turn share one sync without a timer. After a failed write or sync nothing more
  * is written or retried, and `durable` is never called again: whatever the kernel reports for that
- * file cannot be trusted.
+ * file cannot be trusted. A small batch may be written on this thread, but never from within
+ * `#synced`: the answers to the batch before it leave first, and `durable` is not nested.
  */
 export class LogWriter implements Journal {
   readonly #options: LogWriterOptions;
@@ -95,6 +99,7 @@ export class LogWriter implements Journal {
   readonly #recordBytesMax: number;
   readonly #stats: LogStats;
   readonly #segment: NewestSegment;
+  readonly #direct = new DirectWrites();
   /**
    * Room for the open batch in its segment, after the frame in flight and without the sector that
    * `close` needs; may be negative.
@@ -248,22 +253,37 @@ export class LogWriter implements Journal {
   }
 
   readonly #commit = (): void => {
-    this.#woken = false;
-    if (this.#busy) return;
-    if (this.#open.recordCount > 0) this.#send(0, this.#roomBytes);
-    else if (this.#closing !== null) {
-      this.#send(FrameFlag.CLEAN_SHUTDOWN, this.#roomBytes + SECTOR_BYTES);
-    } else if (this.#markDue) this.#send(FrameFlag.IDLE_MARKER, this.#roomBytes);
+    const isDirect = this.#mayWriteDirectly();
+    if (isDirect && this.#mayExpectMore()) this.#options.scheduler.soon(this.#commit);
+    else this.#begin(isDirect);
   };
 
-  #send(flags: number, roomBytes: number): void {
+  /** Clients that were answered a moment ago send their next requests now. */
+  #mayExpectMore(): boolean {
+    const { recordCount } = this.#open;
+    if (this.#busy || recordCount === 0 || this.#closing !== null) return false;
+    const waitedMs = this.#options.runningMs() - this.#openedMs;
+    return this.#direct.expectsMore(recordCount, waitedMs);
+  }
+
+  #begin(isDirect: boolean): void {
+    this.#woken = false;
+    if (this.#busy) return;
+    const room = this.#roomBytes;
+    if (this.#open.recordCount > 0) this.#send(0, room, isDirect);
+    else if (this.#closing !== null) {
+      this.#send(FrameFlag.CLEAN_SHUTDOWN, room + SECTOR_BYTES, isDirect);
+    } else if (this.#markDue) this.#send(FrameFlag.IDLE_MARKER, room, isDirect);
+  }
+
+  #send(flags: number, roomBytes: number, isDirect: boolean): void {
     this.#cancelMark?.();
     const frameBytes = padToSector(this.#open.bytes);
     if (frameBytes > roomBytes) this.#roll(frameBytes);
-    else this.#write(flags);
+    else this.#write(flags, isDirect);
   }
 
-  #write(flags: number): void {
+  #write(flags: number, isDirect: boolean): void {
     const batch = this.#open;
     const { place } = this.#segment;
     const facts = {
@@ -280,13 +300,21 @@ export class LogWriter implements Journal {
     this.#other = batch;
     const lastSequence = this.#appendedSequence;
     const { frame, chain } = batch.seal(facts, this.#chain);
-    this.#flight = { frame, chain, flags, lastSequence };
     this.#roomBytes -= frame.length;
     this.#sentMs = this.#options.runningMs();
     this.#flightOpenedMs = this.#openedMs;
     const { commit } = this.#options;
-    if (commit === undefined) this.#segment.write(frame, this.#synced);
-    else commit(frame, place, this.#committed);
+    this.#flight = { frame, chain, flags, lastSequence, isDirect };
+    if (commit !== undefined) commit(frame, place, this.#committed);
+    else if (isDirect) this.#segment.writeNow(frame, this.#synced);
+    else this.#segment.write(frame, this.#synced);
+  }
+
+  /** Whether the open batch, as it is now, would be written on this thread. */
+  #mayWriteDirectly(): boolean {
+    const { commit, runningMs } = this.#options;
+    if (commit !== undefined || !this.#segment.writesNow) return false;
+    return this.#direct.allows(this.#open.recordCount, runningMs());
   }
 
   readonly #committed = (): void => {
@@ -322,10 +350,14 @@ export class LogWriter implements Journal {
 
   /** The frame in flight is durable. */
   #noteDurable(): void {
-    const { frame, lastSequence } = this.#flight!;
+    const { frame, lastSequence, isDirect } = this.#flight!;
     const hadRecords = this.#other.recordCount > 0;
     const openedMs = hadRecords ? this.#flightOpenedMs : null;
-    this.#stats.count(frame.length, { openedMs, sentMs: this.#sentMs }, this.#options.runningMs());
+    const nowMs = this.#options.runningMs();
+    this.#stats.count(frame.length, { openedMs, sentMs: this.#sentMs }, nowMs);
+    if (isDirect) this.#stats.direct += 1;
+    this.#direct.note(nowMs - this.#sentMs, nowMs, isDirect);
+    if (hadRecords) this.#direct.answered(this.#other.recordCount);
     this.#markedSequence = this.#durableSequence;
     this.#durableSequence = lastSequence;
     if (!hadRecords) return;
@@ -341,7 +373,8 @@ export class LogWriter implements Journal {
 
   #next(): void {
     if (this.#open.recordCount > 0 || this.#closing !== null) {
-      if (this.#options.gather === undefined) this.#commit();
+      // A batch that may be written on this thread waits until the answers have left.
+      if (this.#options.gather === undefined && !this.#mayWriteDirectly()) this.#begin(false);
       else this.#wake();
     } else if (this.#markedSequence < this.#durableSequence) {
       this.#cancelMark = this.#options.scheduler.later(IDLE_MARK_DELAY_MS, () => {

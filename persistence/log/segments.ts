@@ -5,9 +5,14 @@
  */
 import type { Clock } from "../../engine/ports.ts";
 import type { Disk, DiskFile, Done } from "../disk/disk.ts";
-import type { DiskFault } from "../disk/faults.ts";
+import { DiskFault, only } from "../disk/faults.ts";
 import type { Scheduler } from "../disk/scheduler.ts";
-import { TEMPORARY_SUFFIX, writeAll, writeAllThrough } from "../disk/transfer.ts";
+import {
+  TEMPORARY_SUFFIX,
+  writeAll,
+  writeAllThrough,
+  writeAllThroughNow,
+} from "../disk/transfer.ts";
 import { type FramePlace, SECTOR_BYTES, padToSector } from "./frame.ts";
 import type { ChainMark } from "./scan.ts";
 import {
@@ -70,6 +75,24 @@ export class NewestSegment {
       if (fault === null) this.#position += frame.length;
       done(fault);
     });
+  }
+
+  /** Whether `writeNow` can write the next frame. */
+  get writesNow(): boolean {
+    return this.#file.writeThroughNow !== undefined;
+  }
+
+  /** Writes and syncs the next frame before it returns. */
+  writeNow(frame: Buffer, done: Done): void {
+    let fault: DiskFault | null = null;
+    try {
+      writeAllThroughNow(this.#file, frame, this.#position);
+      this.#position += frame.length;
+    } catch (error) {
+      only(error, DiskFault);
+      fault = error;
+    }
+    done(fault);
   }
 
   /** Continues in the spare. */

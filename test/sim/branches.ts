@@ -35,6 +35,7 @@ const BRANCHES = [
   "the disk was full",
   "refused: log unavailable",
   "refused: overloaded",
+  "batches were written on the engine's thread",
   // Snapshots.
   "a snapshot was made",
   "a snapshot failed",

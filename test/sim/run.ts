@@ -139,6 +139,8 @@ export class Run {
     this.#clients.begin(life, front);
     this.#fillLater();
     await this.#serve(life);
+    if (life.store.journal.stats.direct > 0)
+      this.tally.count("batches were written on the engine's thread");
     if (life.isDead || life.failure !== null || !doom.isOrderly) return this.#crash(life, doom);
     await this.#close(life, doom);
   }

@@ -43,6 +43,17 @@ test.runIf(isLinux)(
   },
 );
 
+test.runIf(isLinux)("a write-through that blocks → only once the file is open for it", async () => {
+  const path = `${root}/through-now`;
+  const file = realDisk.createNow(path);
+  expect(file.writeThroughNow).toBeUndefined();
+  await new Promise((resolve) => file.writeThrough!(Buffer.from("seat"), 0, resolve));
+  expect(file.writeThroughNow!(Buffer.from("row"), 4)).toBe(3);
+  expect(readFileSync(path, "latin1")).toBe("seatrow");
+  file.closeNow();
+  expect(() => file.writeThroughNow!(Buffer.from("row"), 7)).toThrow("EBADF");
+});
+
 test.runIf(isLinux)("a write-through whose file is gone is a fault with its reason", async () => {
   const file = realDisk.createNow(`${root}/gone`);
   realDisk.removeNow(`${root}/gone`);

@@ -8,6 +8,7 @@ import {
   writeAll,
   writeAllThrough,
   writeAllNow,
+  writeAllThroughNow,
   writeFileNow,
 } from "../../../persistence/disk/transfer.ts";
 import type { FakeDisk } from "../../support/disk/fake-disk.ts";
@@ -92,6 +93,14 @@ test("a write-through that fails is a fault at once", async () => {
   const { file, calls } = throughFile(new DiskFault("write", "/data/a", "EIO"));
   expect(await throughOn(file)).toMatchObject({ code: "EIO" });
   expect(calls.length).toBe(1);
+});
+
+test("a write-through that blocks → a short one is completed by one more; two are a fault", () => {
+  const disk = diskWith({ writtenBytes: 5 });
+  writeAllThroughNow(disk.process!.createNow("/data/a"), BYTES, 0);
+  expect(disk.files().get("/data/a")).toEqual(BYTES);
+  const file = diskWith({ writtenBytes: 5 }, { writtenBytes: 5 }).process!.createNow("/data/a");
+  expect(() => writeAllThroughNow(file, BYTES, 0)).toThrow("cannot write all of /data/a");
 });
 
 test("a disk that cannot write through writes, then syncs", async () => {

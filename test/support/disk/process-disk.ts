@@ -214,6 +214,13 @@ class ProcessFile implements DiskFile {
     return this.#disk.now(this.#write(source, position));
   }
 
+  /** The process may end, or the disk fail, between the write and the sync. */
+  writeThroughNow(source: Uint8Array, position: number): number {
+    const writtenBytes = this.writeNow(source, position);
+    this.syncNow();
+    return writtenBytes;
+  }
+
   syncNow(): void {
     try {
       this.#disk.now(this.#sync());
