@@ -15,13 +15,11 @@ import {
   parseOptions,
   wordsOf,
 } from "./harness/command.ts";
-import { report } from "./harness/results.ts";
-import { print } from "./harness/table.ts";
+import { print, report } from "./harness/results.ts";
 import { Generator } from "./load/generator-process.ts";
 import { type Mix, MIXES } from "./load/plan.ts";
-import { verdictsOf } from "./rounds/goals.ts";
+import { disturbanceWarning, settingTable, verdictsOf } from "./rounds/tables.ts";
 import { compare, type Comparison, type Participant, type Row } from "./rounds/rounds.ts";
-import { disturbanceWarning, settingTable } from "./rounds/tables.ts";
 
 const options = parseOptions(
   "bench",

@@ -9,8 +9,7 @@ import vm from "node:vm";
 import { startServer } from "./contenders/frontrow.ts";
 import { countSeats, createVenue, openEvent } from "./contenders/venue.ts";
 import { folder, inTemporaryFolder, number, parseOptions } from "./harness/command.ts";
-import { report, verdict } from "./harness/results.ts";
-import { print, table, withCommas } from "./harness/table.ts";
+import { print, report, table, verdict, withCommas } from "./harness/results.ts";
 import { EngineVenue } from "./in-process/engine-venue.ts";
 
 const MIB = 1_024 * 1_024;

@@ -3,20 +3,17 @@
  * Short steps are measured 200 at a time, because reading the clock takes longer than they do.
  */
 import { apply } from "../engine/apply.ts";
-import { decide } from "../engine/decide.ts";
-import { listedEvent } from "../engine/queries/listed-event.ts";
-import { seatFacts } from "../engine/queries/place-facts.ts";
-import { listSeats } from "../engine/queries/seat-listing.ts";
+import { decide } from "../engine/commands.ts";
+import { listedEvent, listSeats, seatFacts } from "../engine/queries/seats.ts";
 import type { LogRecord } from "../engine/records.ts";
 import { ByteWriter } from "../persistence/log/bytes.ts";
 import { decodeRecords, encodeRecord } from "../persistence/log/codec.ts";
 import { BOOKING_ROUTES } from "../server/routes/booking.ts";
-import { checksOf } from "../server/routing/validate.ts";
-import { parseJson } from "../server/wire/json.ts";
-import { seatView } from "../server/wire/views.ts";
+import { checksOf } from "../server/api/validate.ts";
+import { parseJson } from "../server/http/json.ts";
+import { seatView } from "../server/api/entities.ts";
 import { number, parseOptions } from "./harness/command.ts";
-import { report, verdict } from "./harness/results.ts";
-import { measureSteps, newSteps } from "./harness/steps.ts";
+import { measureSteps, newSteps, report, verdict } from "./harness/results.ts";
 import { type Booking, EngineVenue, shuffled } from "./in-process/engine-venue.ts";
 
 const { seats: seatCount } = parseOptions(

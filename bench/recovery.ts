@@ -5,8 +5,7 @@
 import { folder, inTemporaryFolder, number, numbers, parseOptions } from "./harness/command.ts";
 import { type Spread, spreadOf } from "./harness/measure.ts";
 import { runModule } from "./harness/processes.ts";
-import { report, verdict } from "./harness/results.ts";
-import { print, progress, table, withCommas } from "./harness/table.ts";
+import { print, progress, report, table, verdict, withCommas } from "./harness/results.ts";
 import type { StoreReport, StoreRun } from "./in-process/store-run.ts";
 
 /** Seats of the event whose bookings fill the logs. */

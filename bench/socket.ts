@@ -6,18 +6,21 @@ import { mkdir } from "node:fs/promises";
 import type { Contender, RunningContender } from "./contenders/contender.ts";
 import { frontrow } from "./contenders/frontrow.ts";
 import { redis } from "./contenders/redis.ts";
-import { writeTimes, type WriteTimes } from "./floors/disk.ts";
-import { emptyCommands } from "./floors/empty-commands.ts";
-import { describeProcessors, measureProcessors } from "./floors/processors.ts";
+import {
+  describeProcessors,
+  emptyCommands,
+  measureProcessors,
+  writeTimes,
+  type WriteTimes,
+} from "./floors/floors.ts";
 import { folder, inTemporaryFolder, isTrial, number, parseOptions } from "./harness/command.ts";
 import { interleave, quotientOf, type Spread, spreadOf } from "./harness/measure.ts";
-import { report, verdict } from "./harness/results.ts";
-import { print, progress, table } from "./harness/table.ts";
+import { print, progress, report, table, verdict } from "./harness/results.ts";
 import { overHttp, pipelined } from "./load/drive.ts";
 import { Generator } from "./load/generator-process.ts";
 import type { PipelinedMeasurement, PipelinedPlan, Pipelining } from "./load/pipelined-wire.ts";
 import type { EventOnSale } from "./load/plan.ts";
-import { readCpu, sharesBetween } from "./rounds/cpu.ts";
+import { readCpu, sharesBetween } from "./rounds/rounds.ts";
 
 const SEATS = isTrial ? 2_000 : 20_000;
 const HTTP_CONNECTIONS = isTrial ? 8 : 256;

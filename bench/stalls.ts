@@ -12,11 +12,9 @@ import {
   parseOptions,
   wordsOf,
 } from "./harness/command.ts";
-import { report, verdict } from "./harness/results.ts";
-import { print, progress, table } from "./harness/table.ts";
-import { allOperations } from "./stalls/all-operations.ts";
+import { print, progress, report, table, verdict } from "./harness/results.ts";
+import { allOperations, carryOut, type Operation } from "./stalls/operations.ts";
 import type { Stall } from "./stalls/monitor.ts";
-import { carryOut, type Operation } from "./stalls/operation.ts";
 import { Stage } from "./stalls/stage.ts";
 
 const STALL_MS_MAX = 50;

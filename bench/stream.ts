@@ -6,15 +6,17 @@ import { syntheticEvent } from "./contenders/contender.ts";
 import { startServer } from "./contenders/frontrow.ts";
 import { createVenue, openEvent } from "./contenders/venue.ts";
 import { folder, inTemporaryFolder, number, numbers, parseOptions } from "./harness/command.ts";
-import { memoryOf, resetPeak } from "./harness/memory.ts";
-import { type Spread, spreadOf } from "./harness/measure.ts";
+import { memoryOf, resetPeak, type Spread, spreadOf } from "./harness/measure.ts";
 import { type Server, startModule } from "./harness/processes.ts";
-import { report, verdict } from "./harness/results.ts";
-import { print, progress, table, withCommas } from "./harness/table.ts";
+import { print, progress, report, table, verdict, withCommas } from "./harness/results.ts";
 import { type EventOnSale, targetAt } from "./load/plan.ts";
-import { type AllFollowings, startFollowing } from "./streams/following.ts";
-import { memoryOfIdle } from "./streams/idle-memory.ts";
-import { onSale, type Sale } from "./streams/on-sale.ts";
+import {
+  type AllFollowings,
+  memoryOfIdle,
+  onSale,
+  type Sale,
+  startFollowing,
+} from "./streams/following.ts";
 
 const GOALS = { p99Times: 1.5, delayMs: 10, peakMiB: 512, idleMiB: 60 };
 /** Seats that the probes have for themselves. */

@@ -3,11 +3,11 @@
  * Live commands and replay both use it.
  */
 import { assert, unreachable } from "./assert.ts";
-import type { CatalogPut, EventRow } from "./catalog.ts";
+import type { CatalogPut, EventRow, OrganizationRow } from "./catalog.ts";
 import { Partition } from "./inventory/partition.ts";
 import { LayoutChange } from "./inventory/partitions.ts";
 import { buildLayout } from "./layout/layout.ts";
-import { plainDocument } from "./layout/packed-layout.ts";
+import { plainDocument } from "./layout/packed.ts";
 import { type CatalogRecord, type LogRecord, RecordType } from "./records.ts";
 import type { State } from "./state.ts";
 
@@ -97,4 +97,126 @@ function removePrice(state: State, priceId: number, timeMs: number): void {
   assert(price !== undefined, "only an existing price is removed");
   const event = state.catalog.events.get(price.eventId);
   if (event !== undefined) state.partitionOf(event).removePrice(price.slot, timeMs);
+}
+
+// Finds the partitions that a record will change. These functions must be called before the record
+// is applied. A snapshot copies a partition again only after a record has affected it.
+
+/**
+ * @returns Partition numbers; one may occur twice, or belong to a partition yet to be created.
+ * Cost: constant for bookings and prices; O(rows of the record + events) for a change of a layout.
+ */
+export function affectedPartitions(state: State, record: LogRecord): readonly number[] {
+  return record.type === RecordType.CATALOG ? affectedByCatalog(state, record) : [record.partition];
+}
+
+function affectedByCatalog({ catalog }: State, { puts, removes }: CatalogRecord): number[] {
+  const { events, prices } = catalog;
+  const affected: number[] = [];
+  const addEvent = (eventId: string | undefined) => {
+    const event = events.get(eventId ?? "");
+    if (event !== undefined) affected.push(event.partition);
+  };
+  const addEventsOf = (schemaId: number) => {
+    for (const event of events.values()) {
+      if (event.schemaId === schemaId) affected.push(event.partition);
+    }
+  };
+  for (const { table, key } of removes) {
+    if (table === "events") addEvent(String(key));
+    if (table === "prices") addEvent(prices.get(Number(key))?.eventId);
+    if (table === "layouts") addEventsOf(Number(key));
+  }
+  for (const { table, row } of puts) {
+    if (table === "events") affected.push(row.partition);
+    if (table === "layouts") addEventsOf(row.id);
+  }
+  return affected;
+}
+
+/**
+ * @returns The partitions that the record removes, or replaces because of a new layout, without
+ * changing them first: their contents stay as they are. Cost: O(rows of the record + events).
+ */
+export function replacedPartitions(
+  { catalog }: State,
+  { puts, removes }: CatalogRecord,
+): readonly number[] {
+  const { events, prices } = catalog;
+  const replaced = new Set<number>();
+  const changed = new Set<number>();
+  const replace = (event: EventRow) => {
+    if (!changed.has(event.partition)) replaced.add(event.partition);
+  };
+  const change = (event: EventRow | undefined) => {
+    if (event !== undefined && !replaced.has(event.partition)) changed.add(event.partition);
+  };
+  const replaceEventsOf = (schemaId: number) => {
+    for (const event of events.values()) if (event.schemaId === schemaId) replace(event);
+  };
+  for (const { table, key } of removes) {
+    if (table === "events") replace(events.get(String(key))!);
+    if (table === "layouts") replaceEventsOf(Number(key));
+    if (table === "prices") change(events.get(prices.get(Number(key))?.eventId ?? ""));
+  }
+  for (const { table, row } of puts) {
+    if (table === "events") change(row);
+    if (table === "layouts") replaceEventsOf(row.id);
+  }
+  return [...replaced];
+}
+
+/** How a catalog record changes an event as it is shown. */
+export type CatalogCall = "prices" | "deleteprice" | "layout" | "event" | "deleteevent";
+
+/**
+ * @returns By partition number: the events that the record changes as they are shown, even those of
+ * which no seat changes. Cost: O(rows of the record); O(events) for a change of a layout, or of
+ * `bookingEnabled`.
+ */
+export function changedEvents(
+  { catalog }: State,
+  { puts, removes }: CatalogRecord,
+): ReadonlyMap<number, CatalogCall> {
+  const { events, organizations, prices } = catalog;
+  const changed = new Map<number, CatalogCall>();
+  const add = (event: EventRow | undefined, call: CatalogCall) => {
+    if (event !== undefined && changed.get(event.partition) !== "deleteevent") {
+      changed.set(event.partition, call);
+    }
+  };
+  const addAll = (call: CatalogCall, isChanged: (event: EventRow) => boolean) => {
+    for (const event of events.values()) if (isChanged(event)) add(event, call);
+  };
+  for (const { table, key } of removes) {
+    if (table === "events") add(events.get(String(key)), "deleteevent");
+    if (table === "prices") add(events.get(prices.get(Number(key))?.eventId ?? ""), "deleteprice");
+    if (table === "layouts") addAll("layout", ({ schemaId }) => schemaId === Number(key));
+  }
+  for (const { table, row } of puts) {
+    if (table === "prices") add(events.get(row.eventId), "prices");
+    if (table === "layouts") addAll("layout", ({ schemaId }) => schemaId === row.id);
+    if (table === "organizations" && isSwitched(organizations.get(row.id), row)) {
+      addAll("event", ({ organizationId }) => organizationId === row.id);
+    }
+    if (table === "events") add(row, "event");
+  }
+  return changed;
+}
+
+function isSwitched(before: OrganizationRow | undefined, after: OrganizationRow): boolean {
+  return before !== undefined && before.bookingEnabled !== after.bookingEnabled;
+}
+
+/** Notes the record as the last one of the events that it changes. Cost: as `changedEvents`. */
+export function noteSequence(state: State, sequence: number, record: LogRecord): void {
+  const { sequences } = state;
+  if (record.type !== RecordType.CATALOG) {
+    sequences.set(record.partition, sequence);
+    return;
+  }
+  for (const [number, call] of changedEvents(state, record)) {
+    if (call === "deleteevent") sequences.delete(number);
+    else sequences.set(number, sequence);
+  }
 }

@@ -3,16 +3,14 @@
  * only by the puts and removes of a catalog record, and the few indexes that the rules need.
  */
 import { assert } from "./assert.ts";
-import type { OrganizationMove } from "./cells/ranges.ts";
+import type { OrganizationMove } from "./cells.ts";
 import { PRICES_PER_EVENT_MAX } from "./constants.ts";
-import type { LayoutDocument } from "./layout/layout-document.ts";
+import type { LayoutDocument } from "./layout/document.ts";
 import type { Layout } from "./layout/layout.ts";
-import { PackedLayout } from "./layout/packed-layout.ts";
-import type { WEBHOOK_TYPE } from "./shapes/fields.ts";
-import { jsonBytes } from "./shapes/json-bytes.ts";
-import type { TypeOf } from "./shapes/shape.ts";
+import { PackedLayout } from "./layout/packed.ts";
+import { jsonBytes, type TypeOf, type WEBHOOK_TYPE } from "./schema.ts";
 import { type ReplyRow, rowInMemory, StoredReplies } from "./stored-replies.ts";
-import { type ZoneAssignmentRow, type ZoneChange, ZoneTable } from "./layout/zone-table.ts";
+import { type ZoneAssignmentRow, type ZoneChange, ZoneTable } from "./layout/zones.ts";
 
 /** A rotated key that remains valid for a while. */
 export interface RetiredKey {

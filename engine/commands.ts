@@ -4,43 +4,12 @@
  * command carries who asks, ids, a body in the wire form of the interface, and whatever the engine
  * cannot make itself: it has no randomness, so new UUIDs and hashes come with the command.
  */
-import { closeLogin, createTenant, openLogin, renewLogin } from "./decide/accounts.ts";
-import { decideBooking } from "./decide/booking/booking.ts";
-import { type BookingRules, PLAIN_BOOKING } from "./decide/booking/rules.ts";
-import { changeEventStatus, createEvent, deleteEvent, updateEvent } from "./decide/events.ts";
-import { rotateOrganizationKey, rotateTenantToken } from "./decide/keys.ts";
-import { MOVE_STEPS } from "./decide/moves.ts";
-import {
-  configureSessions,
-  deleteOrganization,
-  updateOrganization,
-} from "./decide/organization-changes.ts";
-import { changeSettings, createOrganization, replaceHoldTypes } from "./decide/organizations.ts";
-import { deletePrice, updatePrices } from "./decide/pricing/price-changes.ts";
-import { clearPrices, unassignPrices } from "./decide/pricing/price-removal.ts";
-import { assignPrices, createPrices } from "./decide/pricing/prices.ts";
-import { assignZones } from "./decide/pricing/zone-assignments.ts";
-import { createZones, deleteZone, updateZones } from "./decide/pricing/zones.ts";
-import { forgetReplies, rememberReply } from "./decide/replies.ts";
-import { cloneSchema } from "./decide/schema/clone-schema.ts";
-import { installClone, installLayout } from "./decide/schema/install-layout.ts";
-import { putLayout } from "./decide/schema/layouts.ts";
-import { createSchema, deleteSchema, updateSchema } from "./decide/schema/schemas.ts";
-import { createVenue, deleteVenue, updateVenue } from "./decide/schema/venues.ts";
-import { bindEvent, createSeries, deleteSeries } from "./decide/series.ts";
-import {
-  createWebhook,
-  deleteWebhook,
-  disableWebhook,
-  rotateWebhookSecret,
-  updateWebhook,
-} from "./decide/webhooks.ts";
-import { Move } from "./inventory/states.ts";
-import type { ReadyClone, ReadyLayout } from "./queries/ready-layouts.ts";
-import { type Decision, type Refusal, Result } from "./results.ts";
+import { assert } from "./assert.ts";
 import {
   ADMINISTRATOR,
   ASSIGNMENTS,
+  CALLER,
+  type CommandWith,
   EVENT,
   EVENT_CHANGE,
   HOLD_TYPES,
@@ -53,6 +22,7 @@ import {
   PRICE_CHANGE,
   REPLY,
   REPLY_BUDGET,
+  type ReplyBody,
   ROTATION,
   SCHEMA,
   SETTINGS,
@@ -62,23 +32,179 @@ import {
   WEBHOOK_CHANGE,
   ZONE,
   ZONE_CHANGE,
-} from "./shapes/bodies.ts";
-import { CALLER, type CommandWith } from "./shapes/caller.ts";
-import { EVENT_STATUS, LOCAL_DATE_TIME, LONG, NAME, UUID, UUID_KEY } from "./shapes/fields.ts";
+} from "./bodies.ts";
+import { type BookingRules, decideBooking, PLAIN_BOOKING } from "./booking.ts";
+import { bytesOfRow, type Catalog, type CatalogPut } from "./catalog.ts";
+import {
+  closeLogin,
+  createTenant,
+  openLogin,
+  renewLogin,
+  rotateOrganizationKey,
+  rotateTenantToken,
+} from "./catalog/accounts.ts";
+import {
+  bindEvent,
+  changeEventStatus,
+  createEvent,
+  createSeries,
+  deleteEvent,
+  deleteSeries,
+  updateEvent,
+} from "./catalog/events.ts";
+import {
+  changeSettings,
+  configureSessions,
+  createOrganization,
+  createWebhook,
+  deleteOrganization,
+  deleteWebhook,
+  disableWebhook,
+  replaceHoldTypes,
+  rotateWebhookSecret,
+  updateOrganization,
+  updateWebhook,
+} from "./catalog/organizations.ts";
+import { grantChange } from "./catalog/owned.ts";
+import {
+  assignPrices,
+  assignZones,
+  clearPrices,
+  createPrices,
+  createZones,
+  deletePrice,
+  deleteZone,
+  unassignPrices,
+  updatePrices,
+  updateZones,
+} from "./catalog/prices.ts";
+import { MOVE_STEPS, refuseAway } from "./catalog/relocation.ts";
+import {
+  cloneSchema,
+  createSchema,
+  createVenue,
+  deleteSchema,
+  deleteVenue,
+  installClone,
+  installLayout,
+  putLayout,
+  updateSchema,
+  updateVenue,
+} from "./catalog/schemas.ts";
+import { cellOf } from "./cells.ts";
+import { NONE } from "./constants.ts";
+import { Move } from "./inventory/states.ts";
+import { countOfRuns, eachZone, type ZoneChange } from "./layout/zones.ts";
+import type { ReadyClone, ReadyLayout } from "./queries/layouts.ts";
+import { type LogRecord, RecordType } from "./records.ts";
+import {
+  type Decision,
+  type Grant,
+  grant,
+  isRefused,
+  type Refusal,
+  refuse,
+  Result,
+} from "./results.ts";
 import {
   ANYTHING,
   BOOLEAN,
+  EVENT_STATUS,
   exactObject,
   list,
+  LOCAL_DATE_TIME,
+  LONG,
   type Members,
+  NAME,
   object,
   type ObjectOf,
   optional,
   orNull,
   type Shape,
   TEXT,
-} from "./shapes/shape.ts";
-import type { State } from "./state.ts";
+  UUID,
+  UUID_KEY,
+} from "./schema.ts";
+import { EVENT_SEAT_BYTES, LAYOUT_SEAT_BYTES, type State } from "./state.ts";
+import {
+  BODY_IN_MEMORY_MAX,
+  diskBytesOf,
+  ownerOf,
+  type ReplyBudget,
+  type ReplyRow,
+} from "./stored-replies.ts";
+
+// Stored replies, which make a retry with the same `Idempotency-Key` safe.
+
+const REPLY_LIFETIME_MS = 24 * 3_600_000;
+/** Each new reply removes up to this many expired ones, so that they never pile up. */
+const REMOVES_MAX = 4;
+/** `forgetReplies` removes up to this many. */
+const FORGOTTEN_MAX = 1_000;
+assert(REMOVES_MAX > 1, "replies are removed faster than they come");
+
+/**
+ * To be submitted in the same turn as the command that the reply answers: both share a frame. A
+ * body for which the budget has no room is not kept, and older ones may be dropped for it.
+ */
+function rememberReply(
+  state: State,
+  { caller, reply, budget }: CommandWith<{ reply: ReplyBody; budget: ReplyBudget }>,
+  timeMs: number,
+): Decision<ReplyRow> {
+  const { replies, storedReplies } = state.catalog;
+  const { id, layout, ...facts } = reply;
+  const expired = expiredReplies(state, timeMs, REMOVES_MAX);
+  // A key that is used again after a day is removed first, so that its new row comes last.
+  if (replies.has(id) && !expired.includes(id)) expired.push(id);
+  assert(expired.length <= REMOVES_MAX + 1, "a reply costs a bounded number of removals");
+  const length = reply.body?.length ?? 0;
+  const isLong = length > BODY_IN_MEMORY_MAX;
+  const dropped = isLong
+    ? storedReplies.bodiesToDrop(ownerOf(id), diskBytesOf(length), budget)
+    : [];
+  const row: ReplyRow = {
+    id,
+    ...facts,
+    body: dropped === null ? null : reply.body,
+    ...(layout === undefined ? {} : { layout }),
+    expiresAtMs: timeMs + REPLY_LIFETIME_MS,
+  };
+  const puts: CatalogPut[] = [];
+  for (const old of dropped ?? []) {
+    if (!expired.includes(old))
+      puts.push({ table: "replies", row: withoutBody(replies.get(old)!) });
+  }
+  puts.push({ table: "replies", row });
+  const removes = expired.map((key) => ({ table: "replies", key }) as const);
+  return grantChange(state, caller, { removes, puts }, row);
+}
+
+/** Removes expired replies. Answers how many. */
+function forgetReplies(
+  state: State,
+  { caller }: CommandWith<object>,
+  timeMs: number,
+): Decision<number> {
+  const expired = expiredReplies(state, timeMs, FORGOTTEN_MAX);
+  if (expired.length === 0) return grant(null, 0);
+  const removes = expired.map((key) => ({ table: "replies", key }) as const);
+  return grantChange(state, caller, { removes }, expired.length);
+}
+
+/** The oldest replies that have expired. Cost: O(countMax). */
+function expiredReplies({ catalog }: State, timeMs: number, countMax: number): string[] {
+  const expired: string[] = [];
+  for (const [id, { expiresAtMs }] of catalog.replies) {
+    if (expiresAtMs > timeMs || expired.length === countMax) break;
+    expired.push(id);
+  }
+  return expired;
+}
+
+function withoutBody({ id, fingerprint, status, expiresAtMs }: ReplyRow): ReplyRow {
+  return { id, fingerprint, status, body: null, expiresAtMs };
+}
 
 const {
   VALIDATION_FAILED,
@@ -119,7 +245,7 @@ type Decide<M extends Members, Value> = (
 
 type Refused = Refusal["refused"];
 
-export interface CommandRow<
+interface CommandRow<
   M extends Members,
   Value,
   Code extends Refused = Refused,
@@ -135,10 +261,10 @@ export interface CommandRow<
 function command<M extends Members, Value, Code extends Refused = never>(
   members: M,
   refusals: readonly Code[],
-  decide: Decide<M, Value>,
+  decision: Decide<M, Value>,
   options: CommandOptions = {},
 ): CommandRow<M, Value, Code> {
-  return { members, refusals, decide, ...options };
+  return { members, refusals, decide: decision, ...options };
 }
 
 const INTERNAL: CommandOptions = { isInternal: true };
@@ -379,4 +505,106 @@ export type CommandOf<K extends CommandKind> = {
 /** The shape of a command as a whole. */
 export function commandShape(kind: CommandKind): Shape {
   return exactObject({ kind: ANYTHING, caller: CALLER, ...COMMANDS[kind].members });
+}
+
+// Decides a command: returns a refusal, or a grant with the record to write. Changes nothing.
+
+type ValueOf<D> = D extends Grant<infer Value> ? Value : never;
+
+/** The answer of a granted command of the kind. */
+export type AnswerOf<K extends CommandKind> = ValueOf<ReturnType<(typeof COMMANDS)[K]["decide"]>>;
+
+export function isCommandKind(kind: unknown): kind is CommandKind {
+  return typeof kind === "string" && Object.hasOwn(COMMANDS, kind);
+}
+
+export function decide<K extends CommandKind>(
+  state: State,
+  given: CommandOf<K>,
+  timeMs: number,
+): Decision<AnswerOf<K>> {
+  // The table pairs each kind with its decision, but the compiler cannot derive that for K.
+  const row = COMMANDS[given.kind] as unknown as CommandRow<Members, AnswerOf<K>>;
+  const away = state.catalog.away.size === 0 ? null : refuseAway(state, given);
+  if (away !== null) return away;
+  const decision = row.decide(state, given, timeMs);
+  if (isRefused(decision)) {
+    assert(row.refusals.includes(decision.refused), "a refusal is in the row of its command");
+    return decision;
+  }
+  return refuseWithoutRoom(state, decision.record) ?? decision;
+}
+
+// Room for what clients create: rows, layouts and events stay in memory until they are deleted, so
+// the operator bounds what all of them may take. Commands that make nothing larger always pass.
+
+const ZONE_BYTES = bytesOfRow("zoneAssignments", {});
+const FULL_CATALOG = refuse(
+  Result.NO_ROOM,
+  "The server has no memory for more layouts, events and other rows. Delete some to make room.",
+);
+const FULL_EVENTS = refuse(
+  Result.NO_ROOM,
+  "The server has no memory for the seats of more events. Delete events to make room.",
+);
+
+const NO_NUMBERS = refuse(
+  Result.NO_ROOM,
+  "The cell has given out all its numbers. Create it in an organization of another cell.",
+);
+
+/** Why the change is refused; null when there is room for it. Cost: as that of applying it. */
+function refuseWithoutRoom(state: State, record: LogRecord | null): Refusal | null {
+  if (record?.type !== RecordType.CATALOG) return null;
+  const { catalog, room } = state;
+  if (cellOf(record.nextId) !== cellOf(catalog.nextId)) return NO_NUMBERS;
+  let [rowBytes, layoutSeats, eventSeats] = [0, 0, 0];
+  for (const change of record.zones ?? []) rowBytes += zoneBytes(catalog, change);
+  for (const put of record.puts) {
+    // Replies have a budget of their own, and each account a number of logins.
+    if (put.table === "replies" || put.table === "logins") continue;
+    rowBytes += bytesOfRow(put.table, put.row) - bytesOfRow(put.table, storedRow(catalog, put));
+    if (put.table === "events") {
+      if (put.row.partition >= NONE) return NO_NUMBERS;
+      eventSeats += seatsOfEvent(state, put.row);
+    }
+    if (put.table !== "layouts") continue;
+    const { id, document } = put.row;
+    const seats = put.made?.layout.seatCount ?? document.seats.length;
+    const more = seats - state.layoutOf(id).seatCount;
+    layoutSeats += more;
+    if (more > 0) eventSeats += more * eventsOf(catalog, id);
+  }
+  const bytes = rowBytes + layoutSeats * LAYOUT_SEAT_BYTES;
+  const eventBytes = eventSeats * EVENT_SEAT_BYTES;
+  if (bytes > 0 && state.used.catalog + bytes > room.catalog) return FULL_CATALOG;
+  return eventBytes > 0 && state.used.events + eventBytes > room.events ? FULL_EVENTS : null;
+}
+
+/** Of the objects that have no zone yet. */
+function zoneBytes({ zoneAssignments }: Catalog, { schemaId, runs }: ZoneChange): number {
+  const zoned = zoneAssignments.of(schemaId);
+  if (zoned.size === 0) return countOfRuns(runs) * ZONE_BYTES;
+  let bytes = 0;
+  eachZone(runs, (id, zoneId) => {
+    if (zoneId > 0 && !zoned.has(id)) bytes += ZONE_BYTES;
+  });
+  return bytes;
+}
+
+function storedRow(catalog: Catalog, { table, row }: CatalogPut): object | undefined {
+  const rows: ReadonlyMap<number | string, object> = catalog[table];
+  return rows.get(row.id);
+}
+
+/** The seats that an event gets when its row is stored, less those that it has. */
+function seatsOfEvent(state: State, row: { schemaId: number; partition: number }): number {
+  const now = state.partitions.layoutOf(row.partition)?.seatCount ?? 0;
+  return state.layoutOf(row.schemaId).seatCount - now;
+}
+
+function eventsOf({ events }: Catalog, schemaId: number): number {
+  let count = 0;
+  for (const event of events.values()) if (event.schemaId === schemaId) count += 1;
+  return count;
 }

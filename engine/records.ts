@@ -5,7 +5,7 @@
  */
 import type { CatalogPut, CatalogRemove } from "./catalog.ts";
 import type { Move } from "./inventory/states.ts";
-import type { ZoneChange } from "./layout/zone-table.ts";
+import type { ZoneChange } from "./layout/zones.ts";
 
 /** The log stores these codes, so they are never renumbered. */
 export const RecordType = { CATALOG: 1, MOVE: 2, PRICE: 3 } as const;

@@ -2,12 +2,14 @@
 /** The command line: `frontrow serve`, `gateway` and `onsale`, the operator's tools and status. */
 import { Command } from "commander";
 import { addServeOptions, type ServeOptions } from "./config.ts";
-import { addCellCommands } from "./cells/command/command.ts";
-import { addGatewayCommand } from "./gateway/command.ts";
-import { addOnsaleCommand } from "./onsale/command.ts";
-import { addStatusCommand } from "./status/command.ts";
-import { addToolCommands } from "./tools/command.ts";
-import { version } from "./version.ts";
+import {
+  addCellCommands,
+  addGatewayCommand,
+  addOnsaleCommand,
+  addStatusCommand,
+  addToolCommands,
+} from "./command-line.ts";
+import { version } from "./program.ts";
 
 const EXIT_USAGE = 2;
 const EXIT_FAILED = 1;

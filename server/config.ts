@@ -3,11 +3,32 @@
  * flag takes precedence.
  */
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { type CellAddress, parseCellAddress } from "./cluster/address.ts";
-import { CELL_MAX } from "../engine/cells/ranges.ts";
+import { CELL_MAX } from "../engine/cells.ts";
+import { TrustedProxies } from "./http/client-address.ts";
 import { LOG_FORMATS, LOG_LEVELS, type LogOptions } from "./observe/log.ts";
-import { UsageError } from "./usage-error.ts";
-import { TrustedProxies } from "./wire/client-address.ts";
+import { UsageError } from "./program.ts";
+
+// The option `--cluster`: where the member of etcd is, and the cell.
+
+interface CellAddress {
+  /** Host and port of the member of etcd. */
+  readonly etcd: string;
+  readonly cell: string;
+}
+
+const PROTOCOL = "etcd:";
+const DEFAULT_PORT = "2379";
+const CELL = /^\/([A-Za-z0-9][A-Za-z0-9._-]{0,63})$/;
+
+/** @returns Null when the text is not `etcd://host[:port]/cell`. */
+export function parseCellAddress(text: string): CellAddress | null {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url?.protocol !== PROTOCOL || url.hostname === "") return null;
+  const { hostname, port, pathname, search, hash, username } = url;
+  const [, cell] = CELL.exec(pathname) ?? [];
+  if (cell === undefined || search + hash + username !== "") return null;
+  return { etcd: `${hostname}:${port === "" ? DEFAULT_PORT : port}`, cell };
+}
 
 export interface ServeOptions extends LogOptions {
   readonly host: string;
@@ -308,4 +329,36 @@ function parsePort(text: string): number {
 /** A boolean variable is on unless it is empty, 0, false, no or off. */
 function isOn(text: string | undefined): boolean {
   return text !== undefined && !/^(0|false|no|off|)$/i.test(text);
+}
+
+// How many connections may be open: each takes a file descriptor, and the log needs some.
+
+/** File descriptors that connections leave free: the server itself uses about half of them. */
+const RESERVED_FILES = 128;
+/** Below this limit on open files, half of them are reserved. */
+const SCARCE_FILES = 2 * RESERVED_FILES;
+
+/**
+ * @param chosen - The option, or null.
+ * @throws UsageError when the process may not open that many files.
+ */
+export function connectionsMaxOf(chosen: number | null, openFiles: number): number {
+  const reserved = openFiles < SCARCE_FILES ? Math.ceil(openFiles / 2) : RESERVED_FILES;
+  const possible = openFiles - reserved;
+  if (chosen !== null && chosen > possible) {
+    throw new UsageError(
+      `--max-connections ${chosen} needs ${chosen + RESERVED_FILES} open files, and the process ` +
+        `may open ${openFiles}; raise the limit (ulimit -n, LimitNOFILE) or lower the number`,
+    );
+  }
+  return chosen ?? possible;
+}
+
+/** The limit on open files of this process, as Node has set it at its start. */
+export function openFilesMax(): number {
+  const { userLimits } = process.report.getReport() as {
+    readonly userLimits: { readonly open_files: { readonly soft: number | "unlimited" } };
+  };
+  const { soft } = userLimits.open_files;
+  return soft === "unlimited" ? Infinity : soft;
 }

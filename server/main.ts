@@ -2,60 +2,75 @@
  * `frontrow serve`: builds the parts, connects them, and stops them in order. The only file of the
  * server that knows the engine, the persistence and the HTTP front.
  */
+import { randomBytes } from "node:crypto";
+import os from "node:os";
 import path from "node:path";
 import v8 from "node:v8";
 import type { Logger } from "pino";
 import { assert } from "../engine/assert.ts";
+import type { Caller } from "../engine/bodies.ts";
+import { PASSWORD_LENGTH_MAX, PASSWORD_LENGTH_MIN } from "../engine/constants.ts";
+import type { Engine } from "../engine/engine.ts";
+import { ActorKind } from "../engine/records.ts";
+import { isRefused } from "../engine/results.ts";
+import { FORMATS } from "../engine/schema.ts";
+import type { Room } from "../engine/state.ts";
+import { RecentChanges } from "../persistence/audit/recent-changes.ts";
+import { packedLayout, packLayout } from "../persistence/log/layout-packing.ts";
 import {
   ExitCode,
   hasStore,
-  openEngine,
   type HostOptions,
+  openEngine,
   type OpenOptions,
   type Store,
 } from "../persistence/store/open-engine.ts";
-import { RecentChanges } from "../persistence/changes/recent-changes.ts";
-import { packedLayout, packLayout } from "../persistence/log/layout-packing.ts";
 import type { RecoveryProgress } from "../persistence/store/open-state.ts";
-import { Keys } from "./auth/keys.ts";
-import { Logins } from "./auth/logins.ts";
-import { Passwords } from "./auth/passwords.ts";
-import { RateLimits } from "./auth/rate-limits.ts";
-import { Throttle } from "./auth/throttle.ts";
-import { type Bootstrap, bootstrap, checkToken, checkVariables } from "./bootstrap.ts";
-import { BOOTSTRAP_VARIABLES, dataFolderOf, type ServeOptions } from "./config.ts";
-import { connectionsMaxOf, openFilesMax } from "./connections.ts";
+import { WaitingWork } from "./api/overload.ts";
+import {
+  type GatewayLinks,
+  type LiveEvents,
+  ReplyBodies,
+  type ReplyOptions,
+  type Services,
+  type StoreCopies,
+} from "./api/services.ts";
+import { rememberedQueries } from "./api/validate.ts";
+import { Keys, sha256 } from "./auth/keys.ts";
+import { RateLimits, Throttle } from "./auth/limits.ts";
+import { Logins, Passwords } from "./auth/logins.ts";
 import { Moves } from "./cells/moves.ts";
-import { OpenCommandSockets } from "./commands/sockets.ts";
 import { Copies } from "./cluster/copies.ts";
-import { clusterLines as clusterLinesOf } from "./cluster/metrics.ts";
-import { bracketed, clusterHostOf } from "./cluster/host.ts";
-import { notLeader } from "./cluster/standby-front.ts";
-import { createDemo, describeDemo, findDemo } from "./demo/demo.ts";
-import { DemoTraffic } from "./demo/traffic.ts";
+import {
+  bracketed,
+  clusterHostOf,
+  clusterLines as clusterLinesOf,
+  notLeader,
+} from "./cluster/host.ts";
+import { OpenCommandSockets } from "./commands/connection.ts";
+import {
+  BOOTSTRAP_VARIABLES,
+  connectionsMaxOf,
+  dataFolderOf,
+  openFilesMax,
+  type ServeOptions,
+} from "./config.ts";
+import { createDemo, DemoTraffic, describeDemo, findDemo } from "./demo.ts";
 import { Dispatch } from "./dispatch.ts";
-import { OpenLinks } from "./gateway/engine/links.ts";
-import { readSecret } from "./gateway/proof.ts";
-import { Live } from "./live/live.ts";
+import { readSecret } from "./gateway/link-layout.ts";
+import { OpenLinks } from "./gateway/link.ts";
+import { NOT_READY, type Problem } from "./http/answers.ts";
+import { StartingFront } from "./http/front.ts";
+import { type HttpServer, type HttpStats, listen } from "./http/server.ts";
 import { LargeLayouts } from "./layouts/large-layouts.ts";
 import { LayoutThreads } from "./layouts/layout-thread.ts";
-import { AccessLog } from "./observe/access-log.ts";
-import { createLog } from "./observe/log.ts";
+import { Live } from "./live/live.ts";
+import { AccessLog, createLog } from "./observe/log.ts";
 import { Metrics } from "./observe/metrics.ts";
-import { Progress } from "./observe/progress.ts";
-import { StoreReports } from "./observe/store-reports.ts";
+import { Progress, StoreReports } from "./observe/progress.ts";
+import { UsageError, version } from "./program.ts";
 import { routeTable } from "./routes/table.ts";
-import { ReplyBodies, type ReplyOptions } from "./routing/reply-bodies.ts";
-import { rememberedQueries } from "./routing/validate.ts";
-import type { GatewayLinks, LiveEvents, Services, StoreCopies } from "./routing/services.ts";
-import { WaitingWork } from "./routing/waiting-work.ts";
-import { roomOf } from "./room.ts";
 import { Webhooks } from "./webhooks/webhooks.ts";
-import { UsageError } from "./usage-error.ts";
-import { version } from "./version.ts";
-import { NOT_READY, type Problem } from "./wire/answers.ts";
-import { StartingFront } from "./wire/front.ts";
-import { type HttpServer, type HttpStats, listen } from "./wire/http.ts";
 
 const EXIT_BROKEN = 70;
 const DRAIN_MS_MAX = 5_000;
@@ -95,10 +110,10 @@ export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Prom
   const gateways = secretFile === undefined ? null : new OpenLinks(readSecret(secretFile));
   const connectionsMax = connectionsMaxOf(options.maxConnections, openFilesMax());
   const stopping = stopSignal();
-  const limits = { connectionsMax, trustedProxies };
+  const bounds = { connectionsMax, trustedProxies };
   const accessLog = options.accessLog === undefined ? null : new AccessLog(options.accessLog);
   const onAnswer = accessLog?.answered.bind(accessLog);
-  const http = await listen(new StartingFront(), { host, port, onBroken, onAnswer, ...limits });
+  const http = await listen(new StartingFront(), { host, port, onBroken, onAnswer, ...bounds });
   const reports = new StoreReports(log);
   const recent = new RecentChanges();
   const starting: OpenOptions = {
@@ -375,4 +390,101 @@ function endBroken(log: Logger, error: unknown): never {
   if (isExpected) log.error({ exitCode }, `the process ends: ${message}`);
   else log.fatal({ err: error }, "the process ends: its state can no longer be trusted");
   process.exit(exitCode);
+}
+
+// Fills an empty data folder with its first tenant and super admin.
+
+const GENERATED_BYTES = 18;
+const TOKEN_LENGTH_MIN = 16;
+const PRINTABLE = /^[\x21-\x7e]+$/;
+
+const SYSTEM: Caller = {
+  actor: { kind: ActorKind.SYSTEM, id: 0 },
+  tenantId: 0,
+  organizationId: 0,
+};
+
+interface Bootstrap {
+  readonly tenantId: number;
+  /** Generated credentials, to be written down once: name and value. */
+  readonly generated: readonly (readonly [string, string])[];
+}
+
+/** Creates the tenant. @param env - Has passed `checkVariables`. */
+export async function bootstrap(
+  engine: Engine,
+  services: { readonly keys: Keys; readonly passwords: Passwords },
+  env: NodeJS.ProcessEnv,
+): Promise<Bootstrap> {
+  const { tenantToken, adminEmail, adminPassword } = variablesIn(env);
+  const email = adminEmail ?? "admin@frontrow.local";
+  const password = adminPassword ?? randomBytes(GENERATED_BYTES).toString("base64url");
+  const passwordHash = await services.passwords.hash(password);
+  const tokenSha256 = tenantToken === undefined ? null : sha256(tenantToken);
+  const tenant = engine.submit({
+    kind: "createTenant",
+    caller: SYSTEM,
+    name: "default",
+    tokenSha256,
+    administrator: { email, firstName: "", lastName: "", passwordHash },
+  });
+  if (isRefused(tenant)) throw new Error(tenant.detail);
+  const token = services.keys.tenantToken(tenant.value);
+  const generated: (readonly [string, string])[] = [];
+  if (token !== null) generated.push(["tenant token", token]);
+  if (adminEmail === undefined) generated.push(["admin email", email]);
+  if (adminPassword === undefined) generated.push(["admin password", password]);
+  return { tenantId: tenant.value.id, generated };
+}
+
+/** @throws UsageError naming the variable when its token is too short or not printable ASCII. */
+function checkToken(variable: string, token: string | undefined): void {
+  if (token === undefined) return;
+  if (token.length >= TOKEN_LENGTH_MIN && PRINTABLE.test(token)) return;
+  throw new UsageError(`${variable} must have at least ${TOKEN_LENGTH_MIN} printable characters`);
+}
+
+/** @throws UsageError naming the variable. */
+export function checkVariables(env: NodeJS.ProcessEnv): void {
+  const { tenantToken, adminEmail, adminPassword } = variablesIn(env);
+  checkToken("FRONTROW_TENANT_TOKEN", tenantToken);
+  if (adminEmail !== undefined && FORMATS["email"]?.(adminEmail) !== true) {
+    throw new UsageError("FRONTROW_ADMIN_EMAIL must be an email address");
+  }
+  const length =
+    adminPassword === undefined ? PASSWORD_LENGTH_MIN : Array.from(adminPassword).length;
+  if (length < PASSWORD_LENGTH_MIN || length > PASSWORD_LENGTH_MAX) {
+    const range = `${PASSWORD_LENGTH_MIN} to ${PASSWORD_LENGTH_MAX}`;
+    throw new UsageError(`FRONTROW_ADMIN_PASSWORD must have ${range} characters`);
+  }
+}
+
+function variablesIn(env: NodeJS.ProcessEnv) {
+  const [tenantToken, adminEmail, adminPassword] = BOOTSTRAP_VARIABLES.map((name) => env[name]);
+  return { tenantToken, adminEmail, adminPassword };
+}
+
+// The default limits for the memory of what clients create.
+
+/** The rest is for the caches, the requests under way, and the work of the moment. */
+const SHARE = 1 / 2;
+
+interface Chosen {
+  /** In MiB; null for the default. */
+  readonly catalogMemory: number | null;
+  readonly eventMemory: number | null;
+}
+
+export function roomOf({ catalogMemory, eventMemory }: Chosen, { heap, machine } = limits()): Room {
+  return {
+    catalog: catalogMemory === null ? heap * SHARE : catalogMemory * MEBIBYTE,
+    events: eventMemory === null ? machine * SHARE : eventMemory * MEBIBYTE,
+  };
+}
+
+/** In bytes. A container may have less memory than its machine. */
+function limits() {
+  const constrained = process.constrainedMemory();
+  const machine = Math.min(os.totalmem(), constrained > 0 ? constrained : Infinity);
+  return { heap: v8.getHeapStatistics().heap_size_limit, machine };
 }

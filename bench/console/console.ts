@@ -6,9 +6,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { startServer } from "../contenders/frontrow.ts";
 import { folder, inTemporaryFolder, isTrial, number, parseOptions } from "../harness/command.ts";
-import { report, verdict } from "../harness/results.ts";
-import { print, progress, table } from "../harness/table.ts";
-import { type RunningBrowser, startBrowser } from "./browser.ts";
+import { print, progress, report, table, verdict } from "../harness/results.ts";
 import {
   type FrameFigures,
   heapBytes,
@@ -16,6 +14,8 @@ import {
   openConsole,
   openPlainDrawing,
   panAndZoom,
+  type RunningBrowser,
+  startBrowser,
   violations,
 } from "./page.ts";
 import { type StagedEvent, stageEvent, startProxy } from "./stage.ts";

@@ -3,7 +3,7 @@ import { Redis } from "ioredis";
 import path from "node:path";
 import { freePort, isInstalled, startProgram } from "../harness/processes.ts";
 import type { EventOnSale } from "../load/plan.ts";
-import { SCRIPTS } from "../load/redis-scripts.ts";
+import { SCRIPTS } from "../load/wire.ts";
 import { type Contender, type SeatCounts, syntheticEvent } from "./contender.ts";
 import type { Database, DatabaseServer } from "./fastify.ts";
 import type { Store } from "./store.ts";

@@ -1,4 +1,4 @@
-/** The program that `processors.ts` runs: it hashes the same bytes until the time is over. */
+/** The program that `floors.ts` runs: it hashes the same bytes until the time is over. */
 import { createHash } from "node:crypto";
 
 /** In the second-level cache of a processor, so the memory is no limit. */

@@ -4,7 +4,7 @@
  * one batch before they are answered; without it they are answered at once.
  */
 import uws, { type WebSocket } from "uWebSockets.js";
-import { batchBytes, WrittenFile } from "./disk.ts";
+import { batchBytes, WrittenFile } from "./floors.ts";
 
 const PATH = "/api/private/v2.0/booking/socket";
 const PROTOCOL = "frontrow.commands.v1+binary";

@@ -5,13 +5,12 @@
  * argument is the host and port of a member of etcd.
  */
 import uws, { type HttpResponse } from "uWebSockets.js";
-import type { Reply, TransactionResult } from "../../persistence/cluster/etcd.ts";
-import { Gathering } from "../../persistence/cluster/gathering.ts";
-import { CellKeys } from "../../persistence/cluster/keys.ts";
-import { openEtcd } from "../../persistence/cluster/member/open.ts";
-import { Replicator } from "../../persistence/cluster/replicator.ts";
-import { realScheduler } from "../../persistence/disk/scheduler.ts";
-import { batchBytes } from "./disk.ts";
+import { CellKeys, type Reply, type TransactionResult } from "../../persistence/cluster/etcd.ts";
+import { Gathering } from "../../persistence/store/open-store.ts";
+import { openEtcd } from "../../persistence/cluster/member.ts";
+import { Replicator } from "../../persistence/cluster/leader.ts";
+import { realScheduler } from "../../persistence/disk/clock.ts";
+import { batchBytes } from "./floors.ts";
 
 const CELL = "floor";
 const DEADLINE_MS = 2_000;

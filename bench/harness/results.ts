@@ -2,9 +2,10 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
+import { Bench } from "tinybench";
+import { isTrial } from "./command.ts";
 import type { Spread } from "./measure.ts";
 import { run } from "./processes.ts";
-import { print, table } from "./table.ts";
 
 /** Exactly one of the two. */
 export interface Bound {
@@ -92,4 +93,58 @@ async function conditionsNow(dataFolder: string) {
 /** Empty when the program fails or is not installed: the figures are still worth writing. */
 async function outputOf(program: string, args: readonly string[]): Promise<string> {
   return run(program, args).catch(() => "");
+}
+
+// Prints text and progress, and lays out tables.
+
+/** The first column is aligned left, the others right. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const all = [head, ...rows];
+  const widths = head.map((_, i) => Math.max(...all.map((row) => row[i]!.length)));
+  const line = (row: readonly string[]) =>
+    row.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!)));
+  const rule = widths.map((width) => "-".repeat(width));
+  const lines = [line(head), rule, ...rows.map(line)];
+  return lines.map((cells) => `${cells.join("  ").trimEnd()}\n`).join("");
+}
+
+export function print(text: string): void {
+  process.stdout.write(text);
+}
+
+/** Reports progress on standard error. */
+export function progress(text: string): void {
+  process.stderr.write(`${text}\n`);
+}
+
+/** `1,234,567` */
+export function withCommas(value: number): string {
+  return Math.round(value).toLocaleString("en");
+}
+
+// Repeats single steps with tinybench, and prints the median time of each.
+
+/** @param timeMs - How long each step is repeated, at least. */
+export function newSteps(iterations: number, timeMs = 0): Bench {
+  const trial = { iterations: 1, time: 0, warmup: false };
+  return new Bench(isTrial ? trial : { iterations, time: timeMs });
+}
+
+const UNITS = { ns: { perMs: 1e6, digits: 0 }, ms: { perMs: 1, digits: 2 } } as const;
+
+/** @param batch - How often one run of a task repeats its step. @returns The medians by name. */
+export async function measureSteps(
+  title: string,
+  steps: Bench,
+  { unit, batch = 1 }: { readonly unit: keyof typeof UNITS; readonly batch?: number },
+): Promise<ReadonlyMap<string, number>> {
+  const { perMs, digits } = UNITS[unit];
+  const medians = new Map<string, number>();
+  for (const { name, result } of await steps.run()) {
+    if (result.state !== "completed") throw new Error(name, { cause: result });
+    medians.set(name, (result.latency.p50 * perMs) / batch);
+  }
+  const rows = [...medians].map(([name, value]) => [name, value.toFixed(digits)]);
+  print(`\n${table([title, `median ${unit}`], rows)}`);
+  return medians;
 }

@@ -1,8 +1,12 @@
 /** How far a standby is behind the leader, from what both say about themselves in etcd. */
 import { setTimeout } from "node:timers/promises";
-import type { Etcd, RangeResult, Reply } from "../../persistence/cluster/etcd.ts";
-import { CellKeys } from "../../persistence/cluster/keys.ts";
-import { openEtcd } from "../../persistence/cluster/member/open.ts";
+import {
+  CellKeys,
+  type Etcd,
+  type RangeResult,
+  type Reply,
+} from "../../persistence/cluster/etcd.ts";
+import { openEtcd } from "../../persistence/cluster/member.ts";
 import { HostRole, type HostStatus } from "../../persistence/cluster/options.ts";
 import { CELL } from "../contenders/etcd.ts";
 

@@ -1,15 +1,14 @@
 /** An engine with one venue: puts events on sale in it, and books their seats, without HTTP. */
 import { randomUUID } from "node:crypto";
-import type { BookingKind, CommandKind, CommandOf } from "../../engine/commands.ts";
-import type { AnswerOf } from "../../engine/decide.ts";
+import type { AnswerOf, BookingKind, CommandKind, CommandOf } from "../../engine/commands.ts";
 import { Engine } from "../../engine/engine.ts";
 import type { Partition } from "../../engine/inventory/partition.ts";
 import { Admission } from "../../engine/ports.ts";
 import { ActorKind, type LogRecord } from "../../engine/records.ts";
-import type { Caller } from "../../engine/shapes/caller.ts";
+import type { Caller } from "../../engine/bodies.ts";
 import { State } from "../../engine/state.ts";
-import { Batch } from "../../persistence/log/batch.ts";
-import { resultOf, valueOf } from "../../persistence/store/results.ts";
+import { Batch } from "../../persistence/log/log-writer.ts";
+import { resultOf, valueOf } from "../../persistence/store/open-engine.ts";
 import { Random } from "../../server/onsale/random.ts";
 import { EVENT_TIMES, layoutOf } from "../harness/event-data.ts";
 

@@ -2,7 +2,7 @@
  * The program that fills or opens a data folder once. The only argument is a `StoreRun` as JSON;
  * the answer is a `StoreReport` as one line of JSON.
  */
-import { digest } from "../../engine/verify/digest.ts";
+import { digest } from "../../engine/verify.ts";
 import { openEngine, type Store } from "../../persistence/store/open-engine.ts";
 import { EngineVenue } from "./engine-venue.ts";
 

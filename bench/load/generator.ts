@@ -8,10 +8,8 @@ import { build } from "hdr-histogram-js";
 import { once } from "node:events";
 import net from "node:net";
 import { type Buyer, Crowd } from "./buyers.ts";
-import { HttpWire } from "./http-wire.ts";
+import { HttpWire, Outcome, RespWire, type Wire } from "./wire.ts";
 import { type EventOnSale, type Measurement, type Plan, sellsOut, type Target } from "./plan.ts";
-import { RespWire } from "./resp-wire.ts";
-import { Outcome, type Wire } from "./wire.ts";
 
 /** A page of the listing arrives in one or two reads. */
 const READ_BYTES = 32 * 1_024;

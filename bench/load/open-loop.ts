@@ -7,9 +7,8 @@ import { build } from "hdr-histogram-js";
 import { once } from "node:events";
 import net from "node:net";
 import { setTimeout } from "node:timers/promises";
-import { HttpWire } from "./http-wire.ts";
+import { HttpWire, Outcome } from "./wire.ts";
 import type { EventOnSale, Target } from "./plan.ts";
-import { Outcome } from "./wire.ts";
 
 export interface OpenPlan {
   readonly target: Target;

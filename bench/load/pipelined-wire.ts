@@ -1,7 +1,7 @@
 /** How commands are written that are sent before earlier ones have been answered. */
-import { FrameReader, frameOf, Opcode } from "../../server/client/frames.ts";
+import { FrameReader, frameOf, Opcode } from "../../server/client/node-socket.ts";
 import type { EventOnSale, Target } from "./plan.ts";
-import { SCRIPTS } from "./redis-scripts.ts";
+import { SCRIPTS } from "./wire.ts";
 
 export type Pipelining = "binary" | "json" | "resp";
 

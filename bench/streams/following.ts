@@ -1,7 +1,18 @@
 /** Starts the clients that follow an event: a crowd, and a few in it whose delays are measured. */
 import { once } from "node:events";
-import { forkModule } from "../harness/processes.ts";
+import { mkdir } from "node:fs/promises";
+import { setTimeout } from "node:timers/promises";
+import { startServer } from "../contenders/frontrow.ts";
+import { call, createVenue, openEvent } from "../contenders/venue.ts";
+import { isTrial } from "../harness/command.ts";
+import { memoryOf } from "../harness/measure.ts";
+import { forkModule, measureIn, type Server } from "../harness/processes.ts";
+import { Generator } from "../load/generator-process.ts";
+import type { OpenMeasurement, OpenPlan } from "../load/open-loop.ts";
+import { type EventOnSale, type Target, targetAt } from "../load/plan.ts";
+import { readCpu, sharesBetween } from "../rounds/rounds.ts";
 import type { Followings, FollowPlan, FollowReport, FollowStep } from "./followers.ts";
+import type { IdlePlan, Opened } from "./idle-sockets.ts";
 
 /**
  * One of so many clients is measured. Those have a process of their own: where 2,000 clients share
@@ -73,4 +84,93 @@ function together(crowd: Followings, few: Followings): AllFollowings {
     crowdShare: crowd.processorShare,
     measuredShare: few.processorShare,
   };
+}
+
+// The memory that idle WebSockets take in a server.
+
+const SEATS = 100;
+/** For memory that is freed late. */
+const REST_MS = isTrial ? 10 : 3_000;
+
+/** @returns MiB above the server without them; null when unknown. */
+export async function memoryOfIdle(
+  what: "streams" | "command sockets",
+  count: number,
+  folder: string,
+): Promise<number | null> {
+  await mkdir(folder);
+  const server = await startServer(folder);
+  const venue = await createVenue(server.url, SEATS);
+  const { eventId, key } = await openEvent(venue);
+  const { sequence } = await call<{ sequence: number }>(venue, `GET v2.0/events/${eventId}/map/`);
+  const stream = `events/${eventId}/stream?since=${sequence}`;
+  const path = `/api/private/v2.0/${what === "streams" ? stream : "booking/socket"}`;
+  await setTimeout(REST_MS);
+  const before = memoryOf(server.pid, "VmRSS");
+  const child = forkModule(new URL("./idle-sockets.js", import.meta.url));
+  const plan: IdlePlan = { target: targetAt(server.url), path, key, count };
+  child.send(plan);
+  const [report] = (await once(child, "message")) as [Opened | { readonly error: string }];
+  if ("error" in report) throw new Error(report.error);
+  await setTimeout(REST_MS);
+  const after = memoryOf(server.pid, "VmRSS");
+  child.disconnect();
+  await once(child, "exit");
+  await server.stop();
+  return before === null || after === null ? null : after - before;
+}
+
+// The sale that clients follow, over HTTP. Flat out it is an on-sale as they happen: buyers lock
+// and buy every seat as fast as they are answered, until the event is sold out. Or seats are locked
+// and unlocked at a rate.
+
+export interface Sale {
+  readonly perSecond: number;
+  readonly seconds: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  /** Seats of an on-sale that nobody has bought; null at a rate. */
+  readonly unsold: number | null;
+  /** Processor seconds per second. */
+  readonly generatorShare: number;
+  /** The same of the server's busiest thread; null when unknown. */
+  readonly serverShare: number | null;
+}
+
+export interface SalePlan {
+  readonly target: Target;
+  readonly event: EventOnSale;
+  readonly connections: number;
+  /** Locks and unlocks per second; 0 for an on-sale flat out. */
+  readonly rate: number;
+  /** Of locks and unlocks at a rate. */
+  readonly seconds: number;
+}
+
+export async function onSale({ pid }: Server, plan: SalePlan): Promise<Sale> {
+  const before = readCpu([pid]);
+  const sold = await (plan.rate > 0 ? sellAtRate(plan) : sellOut(plan));
+  const after = readCpu([pid]);
+  if (before === null || after === null) return { ...sold, serverShare: null };
+  const { busiestThread } = sharesBetween(before, after, { seconds: sold.seconds, generator: 0 });
+  return { ...sold, serverShare: busiestThread };
+}
+
+async function sellAtRate({ rate, seconds, ...rest }: SalePlan) {
+  const program = new URL("../load/open-loop.js", import.meta.url);
+  const plan: OpenPlan = { ...rest, ratePerSecond: rate, durationMs: seconds * 1_000 };
+  const measured = await measureIn<OpenMeasurement>(program, plan);
+  const { goodPerSecond: perSecond, p50Ms, p99Ms, generatorShare } = measured;
+  return { perSecond, seconds, p50Ms, p99Ms, unsold: null, generatorShare };
+}
+
+async function sellOut({ target, event, connections }: SalePlan) {
+  const generator = new Generator();
+  const shape = { mix: "on-sale", connections, durationMs: 0, seed: 1 } as const;
+  const measured = await generator.drive({ target, events: [event], ...shape });
+  await generator.stop();
+  const { requestsPerSecond: perSecond, seconds, latencyMs, cpuSeconds } = measured;
+  const { p50: p50Ms, p99: p99Ms } = latencyMs;
+  const unsold = event.seatIds.length - 2 * new Set(measured.soldPairs).size;
+  return { perSecond, seconds, p50Ms, p99Ms, unsold, generatorShare: cpuSeconds / seconds };
 }

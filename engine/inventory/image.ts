@@ -7,10 +7,8 @@
  */
 import { assert } from "../assert.ts";
 import type { Layout } from "../layout/layout.ts";
-import type { AreaCounters } from "./areas.ts";
-import type { ChangeLinks } from "./changes.ts";
+import { type AreaCounters, type ChangeLinks, Partition, type SeatColumns } from "./partition.ts";
 import type { Hold, HoldSlots } from "./holds.ts";
-import { Partition, type SeatColumns } from "./partition.ts";
 
 /** A partition at one moment. Its holds, which never change, are shared with the original. */
 export interface PartitionCopy {

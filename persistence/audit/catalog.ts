@@ -5,12 +5,12 @@
  */
 import { assert } from "../../engine/assert.ts";
 import type { EventRow, LayoutRow, OrganizationRow, PriceRow } from "../../engine/catalog.ts";
-import type { LayoutDocument, Row, Seat, Sector } from "../../engine/layout/layout-document.ts";
+import type { LayoutDocument, Row, Seat, Sector } from "../../engine/layout/document.ts";
 import { EMPTY_DOCUMENT } from "../../engine/layout/layout.ts";
-import { PackedLayout } from "../../engine/layout/packed-layout.ts";
+import { PackedLayout } from "../../engine/layout/packed.ts";
 import type { SqlFile } from "../disk/sqlite.ts";
 import { unpackDocument } from "../log/layout-packing.ts";
-import type { At } from "./blocks/rows.ts";
+import type { At } from "./rows.ts";
 
 /** An event that exists. */
 export interface AuditEvent {

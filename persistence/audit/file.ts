@@ -3,7 +3,9 @@
  * table `trail` names the log and the last record in the file. It changes in the same transaction
  * as the other rows, so the file never contains part of a record.
  */
-import type { TrailExtent } from "../../engine/queries/audit-trail.ts";
+import type { TrailExtent } from "../../engine/queries/history.ts";
+import type { CatalogRecord } from "../../engine/records.ts";
+import { BODY_IN_MEMORY_MAX } from "../../engine/stored-replies.ts";
 import { namesIn, type ReadDisk } from "../disk/disk.ts";
 import { Malformed, only } from "../disk/faults.ts";
 import { FORMATS } from "../disk/formats.ts";
@@ -14,12 +16,38 @@ import {
   SqlFault,
   type SqlFile,
 } from "../disk/sqlite.ts";
-import { isCount } from "../log/checks.ts";
-import type { ChainMark, LogStart } from "../log/scan.ts";
-import { BLOCKS_SCHEMA } from "./blocks/block-file.ts";
-import { LOOKUPS_SCHEMA } from "./blocks/lookups.ts";
-import type { At } from "./blocks/rows.ts";
-import { REPLIES_SCHEMA } from "./replies.ts";
+import { isCount } from "../log/bytes.ts";
+import type { ChainMark, LogStart } from "../log/log-reader.ts";
+import { BLOCKS_SCHEMA } from "./block-file.ts";
+import { LOOKUPS_SCHEMA } from "./lookups.ts";
+import type { At } from "./rows.ts";
+
+// The bodies of stored replies that are too long for memory. The trail keeps them because it
+// follows the log anyway, off the engine's thread. A body is removed together with its reply.
+
+const REPLIES_SCHEMA = "CREATE TABLE replies (id TEXT PRIMARY KEY, body TEXT NOT NULL);";
+
+/** @returns Characters that were written. */
+export function writeReplies(sql: SqlFile, { puts, removes }: CatalogRecord): number {
+  let written = 0;
+  const remove = (id: string) => sql.run("DELETE FROM replies WHERE id = ?", id);
+  for (const { table, key } of removes) if (table === "replies") remove(String(key));
+  for (const { table, row } of puts) {
+    if (table !== "replies") continue;
+    const { id, body } = row;
+    if (body === null) remove(id);
+    else if (body.length > BODY_IN_MEMORY_MAX) {
+      sql.run("INSERT OR REPLACE INTO replies VALUES (?, ?)", id, body);
+      written += body.length;
+    }
+  }
+  return written;
+}
+
+export function replyBody(sql: SqlFile, id: string): string | null {
+  const row = sql.row("SELECT body FROM replies WHERE id = ?", id);
+  return row === undefined ? null : String(row["body"]);
+}
 
 export const AUDIT_FILE = "audit.sqlite";
 

@@ -2,15 +2,16 @@
  * Keeps the audit trail up to date with the log: adds durable records, rebuilds a missing or
  * damaged file, and applies the retention. For use by one thread.
  */
-import { Broken } from "../../engine/assert.ts";
-import { State } from "../../engine/state.ts";
+import { assert, Broken } from "../../engine/assert.ts";
 import {
   type AuditAnswers,
   AuditGap,
   type AuditOutcome,
   type AuditQuestion,
   type AuditTopic,
-} from "../../engine/queries/audit-trail.ts";
+} from "../../engine/queries/history.ts";
+import type { LogRecord } from "../../engine/records.ts";
+import { State } from "../../engine/state.ts";
 import type { StorePlace } from "../disk/data-folder.ts";
 import { type Disk, namesIn } from "../disk/disk.ts";
 import {
@@ -21,15 +22,34 @@ import {
   only,
   SnapshotsDamaged,
 } from "../disk/faults.ts";
-import { SqlFault } from "../disk/sqlite.ts";
-import { LogFollower } from "../log/log-follower.ts";
-import { findSegments, readLog } from "../log/read-log.ts";
-import { type ChainMark, startOfFirst } from "../log/scan.ts";
-import { chainOfStore, LOG_FOLDER } from "../log/segment-header.ts";
+import { SqlFault, type SqlFile } from "../disk/sqlite.ts";
+import { chainOfStore, LOG_FOLDER } from "../log/frame.ts";
+import {
+  type ChainMark,
+  findSegments,
+  LogFollower,
+  readLog,
+  startOfFirst,
+} from "../log/log-reader.ts";
 import { startOf } from "../snapshot/file.ts";
 import { loadOldest, replayAfter } from "../snapshot/load.ts";
-import { AUDIT_FILE, startOfTrail } from "./file.ts";
-import { OpenTrail } from "./trail.ts";
+import { AuditAnswering } from "./answers.ts";
+import { nextHead, removeBlocksBefore, tableAt, writeMap } from "./block-file.ts";
+import { AuditCatalog } from "./catalog.ts";
+import {
+  AUDIT_FILE,
+  extentOf,
+  lastBefore,
+  openAuditFile,
+  readTrail,
+  startOfTrail,
+  type TrailRow,
+  writeTrail,
+} from "./file.ts";
+import { removeRunsBefore } from "./lookups.ts";
+import { AuditPlaces } from "./places.ts";
+import { AuditAreas, AuditProjector, writeBaseline } from "./projector.ts";
+import { finish } from "./slices.ts";
 
 const DAY_MS = 86_400_000;
 /** How often the retention is applied. */
@@ -289,4 +309,167 @@ export function makeAuditFile(disk: Disk, folder: string): void {
   if (namesIn(disk, folder).includes(AUDIT_FILE)) return;
   disk.createNow(`${folder}/${AUDIT_FILE}`).closeNow();
   disk.syncFolderNow(folder);
+}
+
+// An open audit trail: adds records in transactions and answers questions. For use by one thread.
+// After an error, except from a question, it must be closed, because memory and file may differ.
+
+/** Approximate rows, or records without rows, of one transaction. */
+const ROWS_PER_COMMIT = 100_000;
+/** Approximate characters of reply bodies of one transaction. */
+const REPLY_CHARS_PER_COMMIT = 16 * 1024 * 1024;
+
+export class OpenTrail {
+  /** The extent of the file, as committed. */
+  row: TrailRow;
+  readonly #sql: SqlFile;
+  readonly #catalog: AuditCatalog;
+  readonly #places: AuditPlaces;
+  readonly #projector: AuditProjector;
+  readonly #answering: AuditAnswering;
+  readonly #rowsPerCommit: number;
+  /** The last record that was added. */
+  #sequence: number;
+  /** Whether a transaction is open. */
+  #isOpen = false;
+  /** `written` when the open transaction began. */
+  #rowsBefore = 0;
+  #replyCharsBefore = 0;
+
+  /** @throws Malformed, SqlFault. */
+  constructor(path: string, storeId: string, rowsPerCommit = ROWS_PER_COMMIT) {
+    this.#rowsPerCommit = rowsPerCommit;
+    this.#sql = openAuditFile(path, storeId);
+    this.row = readTrail(this.#sql, storeId);
+    this.#sequence = this.row.sequence;
+    this.#catalog = new AuditCatalog(this.#sql);
+    this.#places = new AuditPlaces(this.#sql);
+    this.#projector = new AuditProjector(this.#sql, this.#catalog, this.#places);
+    this.#answering = new AuditAnswering(this.#sql);
+  }
+
+  /** How many transitions were written since the trail was opened. */
+  get written(): number {
+    return this.#places.written;
+  }
+
+  /**
+   * Adds the next record, and commits from time to time.
+   * @param durable - The end of a batch that is on disk, at or after the record.
+   */
+  add(sequence: number, timeMs: number, record: LogRecord, durable: ChainMark): void {
+    assert(sequence === this.#sequence + 1, "a trail gets one record after the other");
+    this.#begin();
+    this.#projector.project({ sequence, timeMs }, record);
+    this.#sequence = sequence;
+    const rows = this.#places.written - this.#rowsBefore;
+    const records = sequence - this.row.sequence;
+    const isLong = this.#projector.replyChars - this.#replyCharsBefore >= REPLY_CHARS_PER_COMMIT;
+    if (isLong || Math.max(rows, records) >= this.#rowsPerCommit) this.commit(durable);
+  }
+
+  /** Commits the records that were added. @param durable - As in `add`. */
+  commit(durable: ChainMark): void {
+    assert(durable.sequence >= this.#sequence, "a trail is never ahead of the log");
+    if (this.#sequence === this.row.sequence) return;
+    this.#begin();
+    this.#projector.flush();
+    this.#commit({ ...this.row, sequence: this.#sequence, mark: durable });
+  }
+
+  /**
+   * Begins an empty trail with a state.
+   * @param mark - The last record in the state, which ends a batch.
+   * @param timeMs - Milliseconds since 1970: its time.
+   */
+  beginWith(state: State, mark: ChainMark, timeMs: number): void {
+    assert(this.#sequence === 0, "an empty trail begins once");
+    this.#begin();
+    const areas = new AuditAreas(this.#sql, this.#places);
+    const parts = { catalog: this.#catalog, places: this.#places, areas };
+    writeBaseline(parts, state, mark.sequence);
+    this.#sequence = mark.sequence;
+    const { sequence } = mark;
+    const first = { firstSequence: sequence + 1, firstTimeMs: timeMs };
+    this.#commit({ ...this.row, sequence, mark, ...first });
+  }
+
+  /** Removes the transitions before a time. To be called when all added records are committed. */
+  removeBefore(beforeMs: number): void {
+    assert(!this.#isOpen, "added records are committed before others are removed");
+    this.#begin();
+    this.#commit(removeBefore(this.#sql, this.row, beforeMs));
+  }
+
+  answer(question: AuditQuestion): AuditOutcome<AuditAnswers[AuditTopic]> {
+    return finish(this.#answering.answer(question, extentOf(this.row)));
+  }
+
+  close(): void {
+    this.#sql.close();
+  }
+
+  #begin(): void {
+    if (this.#isOpen) return;
+    this.#sql.execute("BEGIN IMMEDIATE");
+    this.#isOpen = true;
+    this.#rowsBefore = this.#places.written;
+    this.#replyCharsBefore = this.#projector.replyChars;
+  }
+
+  #commit(row: TrailRow): void {
+    writeTrail(this.#sql, row);
+    this.#sql.execute("COMMIT");
+    this.#isOpen = false;
+    this.row = row;
+  }
+}
+
+// Removes the oldest part of the audit trail. The last transition of each place before it stays in
+// a map, so that the places are known from the new beginning on.
+
+/**
+ * To be called within a transaction.
+ * @param beforeMs - Milliseconds since 1970: earlier transitions are removed.
+ * @returns The row with the new beginning of the trail. Cost: O(events + transitions before that
+ * beginning of the events that have any since the old one).
+ */
+function removeBefore(sql: SqlFile, trail: TrailRow, beforeMs: number): TrailRow {
+  const first = lastBefore(sql, beforeMs) + 1;
+  if (first <= trail.firstSequence) return trail;
+  for (const partition of partitionsOf(sql)) {
+    if (isGone(sql, partition, first)) {
+      for (const table of ["blocks", "runs", "lookups", "maps", "prices", "events"]) {
+        sql.run(`DELETE FROM ${table} WHERE partition = ?`, partition);
+      }
+      sql.run("DELETE FROM switches WHERE owner = 'event' AND ownerId = ?", partition);
+    } else {
+      removeRows(sql, partition, first);
+    }
+  }
+  sql.run("DELETE FROM times WHERE timeMs < ?", beforeMs);
+  return { ...trail, firstSequence: first, firstTimeMs: beforeMs };
+}
+
+function partitionsOf(sql: SqlFile): number[] {
+  const rows = [...sql.rows("SELECT DISTINCT partition FROM events")];
+  return rows.map(({ partition }) => Number(partition));
+}
+
+/** Whether the event was deleted before the record. */
+function isGone(sql: SqlFile, partition: number, sequence: number): boolean {
+  const last = "SELECT sequence, status FROM events WHERE partition = ? ORDER BY sequence DESC";
+  const row = sql.row(`${last} LIMIT 1`, partition)!;
+  return row["status"] === null && Number(row["sequence"]) < sequence;
+}
+
+/** Removes the rows of an event before a record. */
+function removeRows(sql: SqlFile, partition: number, first: number): void {
+  const oldest = nextHead(sql, partition, 0);
+  if (oldest === undefined || oldest.first >= first) return;
+  const table = finish(tableAt(sql, partition, first - 1, Infinity));
+  sql.run("DELETE FROM maps WHERE partition = ? AND sequence < ?", partition, first);
+  writeMap(sql, partition, first - 1, table);
+  removeBlocksBefore(sql, partition, first);
+  removeRunsBefore(sql, partition, first);
 }

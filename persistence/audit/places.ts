@@ -4,13 +4,12 @@
  */
 import { type Actor, ActorKind } from "../../engine/records.ts";
 import type { SqlFile } from "../disk/sqlite.ts";
-import { appendBlocks, rowsAfterMap, tableAt, writeMap } from "./blocks/block-file.ts";
-import { extendRuns } from "./blocks/lookups.ts";
-import type { PlaceTable } from "./blocks/place-table.ts";
-import { RowBuffer } from "./blocks/row-buffer.ts";
-import { type At, type CallFacts, keyOf, type Move, NO_FACTS } from "./blocks/rows.ts";
+import { appendBlocks, type PlaceTable, rowsAfterMap, tableAt, writeMap } from "./block-file.ts";
+import { extendRuns } from "./lookups.ts";
+import { RowBuffer } from "./block.ts";
+import { type At, type CallFacts, keyOf, type Move, NO_FACTS } from "./rows.ts";
 import type { PlaceIds } from "./catalog.ts";
-import { finish } from "./reading/slices.ts";
+import { finish } from "./slices.ts";
 
 /** Places that stay in memory between two transactions or events, about a hundred bytes each. */
 export const PLACES_MAX = 2_000_000;

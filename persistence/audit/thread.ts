@@ -10,13 +10,13 @@ import {
   type AuditQuestion,
   type AuditTopic,
   type WaitingClient,
-} from "../../engine/queries/audit-trail.ts";
-import type { Scheduler } from "../disk/scheduler.ts";
-import type { StartThread, Thread } from "../disk/threads.ts";
-import type { ChainMark } from "../log/scan.ts";
-import type { AuditKeeper, AuditReport, KeeperOptions } from "./keeper.ts";
-import { ReadingThread, type Received, type StartReader } from "./reading/thread.ts";
-import { WaitingQuestions } from "./waiting.ts";
+} from "../../engine/queries/history.ts";
+import type { Scheduler } from "../disk/clock.ts";
+import type { Disk } from "../disk/disk.ts";
+import type { StartThread, Thread, ThreadPort } from "../disk/threads.ts";
+import type { ChainMark } from "../log/log-reader.ts";
+import { AuditKeeper, type AuditReport, type KeeperOptions } from "./keeper.ts";
+import { ReadingThread, type Received, type StartReader } from "./reader.ts";
 
 const FOLLOW_EVERY_MS = 1_000;
 /**
@@ -46,7 +46,7 @@ export type ToAuditThread =
   | { readonly kind: "end" };
 
 /** As in `AuditKeeper`. */
-export type TrailState = Pick<AuditKeeper, "sequence" | "isFailing">;
+type TrailState = Pick<AuditKeeper, "sequence" | "isFailing">;
 
 /** Messages from the thread. */
 export type FromAuditThread =
@@ -274,4 +274,112 @@ export class AuditThread {
       this.#growingSteps = LAG_STEPS_MAX;
     } else this.#projected = Math.max(this.#projected, sequence);
   }
+}
+
+// Questions to the audit trail that wait for an answer, within bounds.
+
+/** Questions of one asker. */
+export const ASKER_MAX = 64;
+export const WAITING_MAX = 1_024;
+
+type Resolve = (outcome: AuditOutcome<never>) => void;
+
+export interface Waiting {
+  /** As by `askerOf`. */
+  readonly asker: string;
+  readonly question: AuditQuestion;
+  readonly resolve: Resolve;
+}
+
+export class WaitingQuestions {
+  /** Questions that were refused because too many were waiting. */
+  refused = 0;
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #ofAsker = new Map<string, number>();
+  #asked = 0;
+
+  get size(): number {
+    return this.#waiting.size;
+  }
+
+  /** Whether the asker may wait for an answer; otherwise the question counts as refused. */
+  admits(asker: string): boolean {
+    const own = this.#ofAsker.get(asker) ?? 0;
+    const isAdmitted = own < ASKER_MAX && this.size < WAITING_MAX;
+    if (!isAdmitted) this.refused += 1;
+    return isAdmitted;
+  }
+
+  /** @returns The id of the question. */
+  add(waiting: Waiting): number {
+    const { asker } = waiting;
+    const id = this.#asked++;
+    this.#waiting.set(id, waiting);
+    this.#ofAsker.set(asker, (this.#ofAsker.get(asker) ?? 0) + 1);
+    return id;
+  }
+
+  get(id: number): Waiting | undefined {
+    return this.#waiting.get(id);
+  }
+
+  settle(id: number, outcome: AuditOutcome<unknown>): void {
+    const waiting = this.#waiting.get(id);
+    if (waiting === undefined) return;
+    this.#waiting.delete(id);
+    const { asker, resolve } = waiting;
+    const left = this.#ofAsker.get(asker)! - 1;
+    if (left === 0) this.#ofAsker.delete(asker);
+    else this.#ofAsker.set(asker, left);
+    resolve(outcome as AuditOutcome<never>);
+  }
+
+  settleAll(outcome: AuditOutcome<never>): void {
+    for (const id of this.#waiting.keys()) this.settle(id, outcome);
+  }
+}
+
+// The work of the audit thread: handles the messages of `thread.ts`.
+
+/** Handles messages until "end", then closes the port. */
+export function serveAudit(
+  port: ThreadPort<ToAuditThread>,
+  options: AuditThreadData & { readonly disk: Disk },
+): void {
+  const send = (message: FromAuditThread) => port.postMessage(message);
+  const keeper = new AuditKeeper({
+    ...options,
+    nowMs: () => Date.now(),
+    onReport: (report) => send({ kind: "report", report }),
+  });
+  port.on("message", (message: ToAuditThread) => {
+    switch (message.kind) {
+      case "follow":
+        keeper.follow(markOf(message.mark));
+        return send({ kind: "followed", ...stateOf(keeper) });
+      case "ask": {
+        const { id, question, mark } = message;
+        const outcome = keeper.answer(question, mark === null ? null : markOf(mark));
+        return send({ kind: "answer", id, outcome, ...stateOf(keeper) });
+      }
+      case "prepare": {
+        const { id, mark } = message;
+        const gap = keeper.prepare(mark === null ? null : markOf(mark));
+        return send({ kind: "prepared", id, gap, opened: keeper.opened, ...stateOf(keeper) });
+      }
+      case "end":
+        keeper.close();
+        return port.close();
+    }
+    return message satisfies never;
+  });
+}
+
+function stateOf({ sequence, isFailing }: AuditKeeper): TrailState {
+  return { sequence, isFailing };
+}
+
+/** A message turns the chain from a Buffer into a Uint8Array. */
+function markOf({ sequence, chain }: ChainMark): ChainMark {
+  return { sequence, chain: Buffer.from(chain) };
 }

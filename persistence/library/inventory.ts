@@ -1,4 +1,13 @@
 /** The seats and areas of an event, now and at an earlier moment, and their audit trail. */
+import type { Caller } from "../../engine/bodies.ts";
+import type { Catalog } from "../../engine/catalog.ts";
+import type {
+  AnswerOf,
+  CommandKind,
+  CommandOf,
+  COMMANDS,
+  MembersOf,
+} from "../../engine/commands.ts";
 import { SeatState } from "../../engine/inventory/states.ts";
 import { ownRow } from "../../engine/queries/access.ts";
 import {
@@ -10,21 +19,51 @@ import {
   type Moment,
   type TrailExtent,
   type Transition,
+  TRANSITION_SORTS,
   type TransitionQuery,
-} from "../../engine/queries/audit-trail.ts";
-import { type ListedEvent, listedEvent } from "../../engine/queries/listed-event.ts";
+} from "../../engine/queries/history.ts";
 import {
   type AreaFacts,
   areaFacts,
+  type ListedEvent,
+  listedEvent,
+  listSeats,
+  SEAT_SORTS,
   type SeatFacts,
   seatFacts,
-} from "../../engine/queries/place-facts.ts";
-import { listSeats } from "../../engine/queries/seat-listing.ts";
-import { isRefused } from "../../engine/results.ts";
-import { type Refusal, type RefusalCode, type Result, resultOf } from "../store/results.ts";
-import { type Acting, copyOf, type NotOwn } from "./acting.ts";
-import { type Arguments, refuseArguments } from "./arguments.ts";
-import { type StateName, stateName } from "./changes.ts";
+} from "../../engine/queries/seats.ts";
+import {
+  type FieldError,
+  isRefused,
+  missing,
+  type Refusal as EngineRefusal,
+  refuseInvalid,
+} from "../../engine/results.ts";
+import {
+  BOOLEAN,
+  integer,
+  list,
+  LONG,
+  number,
+  object,
+  oneOf,
+  type Shape,
+  TEXT,
+  UUID_KEY,
+  whenSet,
+} from "../../engine/schema.ts";
+import type { State } from "../../engine/state.ts";
+import {
+  type CodeNames,
+  type Refusal,
+  type RefusalCode,
+  type Result,
+  resultOf,
+  type Store,
+  systemCaller,
+} from "../store/open-engine.ts";
+import { shapeErrors } from "../store/shape-check.ts";
+import { type StateName, stateName } from "./history.ts";
 
 /** Why a question to the audit trail is refused. */
 export type NotInTrail = NotOwn | "OVERLOADED" | "LOG_UNAVAILABLE";
@@ -226,4 +265,178 @@ type Gap = Exclude<AuditOutcome<never>, { readonly gap: null }>;
 function refuseGap({ gap }: Gap): Refusal<NotInTrail> {
   const [code, detail] = GAPS[gap];
   return { ok: false, code, detail, errors: [] };
+}
+
+// Commands and queries for one caller. Arguments and results are copies.
+
+/** Why a query about something with an id is refused. */
+export type NotOwn = "VALIDATION_FAILED" | "ENTITY_NOT_FOUND" | "ACCESS_DENIED";
+
+/** What the shape of a command, its caller and the state of the log can refuse in every command. */
+export type AnyCommand =
+  | "VALIDATION_FAILED"
+  | "ACCESS_DENIED"
+  | "LOG_UNAVAILABLE"
+  | "OVERLOADED"
+  | "PAYLOAD_TOO_LARGE";
+
+interface Owned {
+  readonly organizationId: number;
+}
+
+export class Acting {
+  readonly store: Store;
+  readonly caller: Caller;
+
+  constructor(store: Store, caller: Caller) {
+    this.store = store;
+    this.caller = caller;
+  }
+
+  /** Acts for the tenant as a whole. */
+  get forTenant(): Acting {
+    return new Acting(this.store, systemCaller(this.caller.tenantId));
+  }
+
+  async run<K extends CommandKind>(
+    kind: K,
+    members: MembersOf<K>,
+  ): Promise<
+    Result<AnswerOf<K>, AnyCommand | CodeNames[(typeof COMMANDS)[K]["refusals"][number]]>
+  > {
+    // The state shares no object with the program, which could change it without a record. A value
+    // that JSON cannot represent throws here: the log could not keep it either.
+    const command: unknown = { kind, caller: this.caller, ...copyOf(members) };
+    const outcome = await this.store.execute(command as CommandOf<K>);
+    return copyOf(resultOf(outcome)) as Result<AnswerOf<K>, never>;
+  }
+
+  /** @param ask - Answers from the rows of the state. */
+  async read<Value>(
+    given: Arguments,
+    question: (state: State, caller: Caller) => Value | EngineRefusal,
+  ): Promise<Result<Value, NotOwn>> {
+    return this.store.read((state) => {
+      const refusal = refuseArguments(given);
+      if (refusal !== null) return refusal;
+      const found = question(state, this.caller);
+      if (isRefusal(found)) return resultOf(found) as Refusal<NotOwn>;
+      return { ok: true, value: copyOf(found) };
+    });
+  }
+
+  /** @param what - The noun for such a row, for the detail of a refusal. */
+  own<Row extends Owned>(
+    what: string,
+    given: Arguments,
+    find: (catalog: Catalog) => Row | undefined,
+  ): Promise<Result<Row, NotOwn>> {
+    return this.read(given, ({ catalog }, caller) => ownRow(find(catalog), caller, what));
+  }
+
+  /** The rows of a table that the condition holds for. */
+  async list<Row>(
+    table: (catalog: Catalog) => ReadonlyMap<unknown, Row>,
+    isListed: (row: Row) => boolean,
+  ): Promise<Result<readonly Row[], never>> {
+    const rows = await this.store.read(({ catalog }) =>
+      copyOf([...table(catalog).values()].filter(isListed)),
+    );
+    return { ok: true, value: rows };
+  }
+
+  /** The rows of a table that belong to the organization. */
+  listOwn<Row extends Owned>(table: (catalog: Catalog) => ReadonlyMap<unknown, Row>) {
+    const { organizationId } = this.caller;
+    return this.list(table, (row) => row.organizationId === organizationId);
+  }
+
+  /** The rows of a table that belong to a schema of the organization. */
+  listOfSchema<Row extends { readonly schemaId: number }>(
+    schemaId: number,
+    table: (catalog: Catalog) => ReadonlyMap<unknown, Row>,
+  ): Promise<Result<readonly Row[], NotOwn>> {
+    return this.read({ schemaId }, ({ catalog }, caller) => {
+      const schema = ownRow(catalog.schemas.get(schemaId), caller, "schema");
+      if (isRefused(schema)) return schema;
+      return [...table(catalog).values()].filter((row) => row.schemaId === schemaId);
+    });
+  }
+}
+
+/** Adds members to each item of a list. Anything but a list is refused by the command. */
+export function each<Item, Extra>(items: readonly Item[], extra: Extra): readonly (Item & Extra)[] {
+  return Array.isArray(items)
+    ? items.map((item: Item) => ({ ...item, ...extra }))
+    : (items as never);
+}
+
+function copyOf<Value>(value: Value): Value {
+  return JSON.parse(JSON.stringify(value)) as Value;
+}
+
+function isRefusal(found: unknown): found is EngineRefusal {
+  return typeof found === "object" && found !== null && isRefused(found);
+}
+
+// Checks what a caller of the library passes to queries. Commands have checks of their own.
+
+const COUNT = integer({ minimum: 0 });
+const RANGE = { offset: whenSet(COUNT), limit: whenSet(COUNT) };
+const sortBy = (properties: readonly string[]) =>
+  whenSet(list(object({ property: oneOf(properties), descending: BOOLEAN })));
+
+/** By the name of the argument. */
+const SHAPES = {
+  organizationId: LONG,
+  venueId: LONG,
+  schemaId: LONG,
+  zoneId: LONG,
+  priceId: LONG,
+  eventId: UUID_KEY,
+  cloneId: UUID_KEY,
+  folder: TEXT,
+  moment: object({ sequence: whenSet(COUNT), timeMs: whenSet(number()) }),
+  seatFilter: object({
+    sectionId: whenSet(LONG),
+    rowId: whenSet(LONG),
+    changedSinceMs: whenSet(number()),
+    sort: sortBy(SEAT_SORTS),
+    ...RANGE,
+  }),
+  auditFilter: object({
+    seatId: whenSet(LONG),
+    areaId: whenSet(LONG),
+    session: whenSet(TEXT),
+    fromMs: whenSet(number()),
+    toMs: whenSet(number()),
+    fromSequence: whenSet(COUNT),
+    toSequence: whenSet(COUNT),
+    sort: sortBy(TRANSITION_SORTS),
+    ...RANGE,
+  }),
+} satisfies Record<string, Shape>;
+
+/** What a caller has passed, by the name of the argument. */
+type Arguments = { readonly [Name in keyof typeof SHAPES]?: unknown };
+
+/** @returns VALIDATION_FAILED for arguments of the wrong form; else null. */
+export function refuseArguments(given: Arguments): Refusal<"VALIDATION_FAILED"> | null {
+  const errors = Object.entries(given).flatMap(([name, value]) =>
+    shapeErrors(SHAPES[name as keyof Arguments], value ?? null).map((error) => within(name, error)),
+  );
+  if ("moment" in given && errors.length === 0 && !isMoment(given.moment)) {
+    errors.push(missing("moment", "must have a sequence or a timeMs"));
+  }
+  if (errors.length === 0) return null;
+  return resultOf(refuseInvalid(errors)) as Refusal<"VALIDATION_FAILED">;
+}
+
+function isMoment(moment: unknown): boolean {
+  const { sequence, timeMs } = moment as { sequence?: unknown; timeMs?: unknown };
+  return sequence !== undefined || timeMs !== undefined;
+}
+
+function within(argument: string, error: FieldError): FieldError {
+  return { ...error, field: error.field === "" ? argument : `${argument}.${error.field}` };
 }

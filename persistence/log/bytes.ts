@@ -3,6 +3,8 @@
  * every batch, so the hot path allocates nothing. The reader never reads past its end.
  */
 import { assert } from "../../engine/assert.ts";
+import { type Move, MOVES } from "../../engine/inventory/states.ts";
+import { ActorKind } from "../../engine/records.ts";
 import { Malformed } from "../disk/faults.ts";
 
 const TWO_POW_32 = 0x1_0000_0000;
@@ -220,4 +222,23 @@ export function storeWords(view: DataView, at: number, words: Uint32Array): numb
 
 function viewOf(bytes: Buffer): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+}
+
+// The valid values of fields in the log: asserted when encoding, required when decoding.
+
+export function isU32(value: number): boolean {
+  return value >>> 0 === value;
+}
+
+/** Whether it is a whole number that is not negative and exact as a double. */
+export function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && Number(value) >= 0;
+}
+
+export function isActorKind(value: unknown): value is ActorKind {
+  return isCount(value) && Number(value) <= ActorKind.ACCOUNT;
+}
+
+export function isMove(value: number): value is Move {
+  return MOVES[value as Move] !== undefined;
 }

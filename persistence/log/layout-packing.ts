@@ -3,9 +3,8 @@ import { MessageChannel } from "node:worker_threads";
 import { deflateRawSync, inflateRawSync } from "node:zlib";
 import type { CatalogPut, TableName } from "../../engine/catalog.ts";
 import { LAYOUT_BYTES_MAX } from "../../engine/constants.ts";
-import type { LayoutDocument } from "../../engine/layout/layout-document.ts";
-import { parseInPieces } from "../../engine/layout/change/layout-json.ts";
-import { PackedLayout } from "../../engine/layout/packed-layout.ts";
+import { type LayoutDocument, parseInPieces } from "../../engine/layout/document.ts";
+import { PackedLayout } from "../../engine/layout/packed.ts";
 
 /** The fastest: the text of a layout shrinks to a tenth all the same. */
 const LEVEL = 1;

@@ -6,21 +6,171 @@ import { assert } from "../../engine/assert.ts";
 import { Admission, type Clock, type Journal, LogSpace, type TooLong } from "../../engine/ports.ts";
 import type { LogRecord } from "../../engine/records.ts";
 import { type DiskFault, LogFailed, type StoreFault } from "../disk/faults.ts";
-import { Batch, LogStats } from "./batch.ts";
-import { RECORD_BYTES_MAX } from "./codec.ts";
+import { ByteWriter } from "./bytes.ts";
+import { encodeRecord, RECORD_BYTES_MAX } from "./codec.ts";
 import { DirectWrites } from "./direct-writes.ts";
 import {
+  type CommitFrame,
   FRAME_BYTES_MAX,
   FRAME_HEADER_BYTES,
-  type CommitFrame,
   FrameFlag,
+  type FrameHeader,
   type FramePlace,
-  SECTOR_BYTES,
+  LOG_VERSION,
   padToSector,
+  sealFrame,
+  SECTOR_BYTES,
+  SEGMENT_HEADER_BYTES,
 } from "./frame.ts";
-import type { ChainMark } from "./scan.ts";
-import { SEGMENT_HEADER_BYTES } from "./segment-header.ts";
-import { type LogEnd, NewestSegment, Spares, type SparesOptions, roomIn } from "./segments.ts";
+import type { ChainMark } from "./log-reader.ts";
+import { type LogEnd, NewestSegment, roomIn, Spares, type SparesOptions } from "./segments.ts";
+
+// The records of one group commit, encoded into a frame as they arrive, and counters of them.
+
+const BATCH_BYTES = 64 * 1024;
+/** A longer buffer is released after use, because a long record must not occupy memory for good. */
+const BATCH_BYTES_KEPT_MAX = 4 * 1024 * 1024;
+
+/** The part of the frame header that the writer provides. */
+type FrameFacts = Omit<FrameHeader, "version" | "recordCount" | "frameBytes">;
+
+export class Batch {
+  recordCount = 0;
+  /** `bytes` before the last record was added. */
+  #bytesBefore = FRAME_HEADER_BYTES;
+  #out = emptyFrame();
+
+  /** Bytes of the header and the records. */
+  get bytes(): number {
+    return this.#out.length;
+  }
+
+  /**
+   * Adds the record. When it cannot be encoded, this throws and the batch is unchanged.
+   * @returns Bytes of the record.
+   */
+  add(timeMs: number, record: LogRecord): number {
+    const lengthBefore = this.#out.length;
+    let recordBytes: number;
+    try {
+      recordBytes = encodeRecord(this.#out, timeMs, record);
+    } catch (error) {
+      this.#out.length = lengthBefore;
+      throw error;
+    }
+    this.recordCount += 1;
+    this.#bytesBefore = lengthBefore;
+    return recordBytes;
+  }
+
+  /** Removes the record that was added last. To be called once for it. */
+  removeLast(): void {
+    assert(this.bytes > this.#bytesBefore, "the last record is removed once");
+    this.recordCount -= 1;
+    this.#out.length = this.#bytesBefore;
+    // Otherwise the memory for a very long record would stay until the next batch.
+    if (this.recordCount === 0) this.clear();
+  }
+
+  /** @returns The frame, in memory that `clear` reuses, and the chain after it. */
+  seal(facts: FrameFacts, chainBefore: Uint8Array): { frame: Buffer; chain: Buffer } {
+    const frameBytes = this.#out.length;
+    const paddedBytes = padToSector(frameBytes);
+    this.#out.reserve(paddedBytes - frameBytes);
+    const frame = this.#out.bytes.subarray(0, paddedBytes);
+    const { recordCount } = this;
+    const { flags, firstSequence, durableSequence, epoch, offset } = facts;
+    // Written out, because the spread of another object costs microseconds here.
+    const header = {
+      version: LOG_VERSION,
+      flags,
+      firstSequence,
+      durableSequence,
+      epoch,
+      recordCount,
+      offset,
+      frameBytes,
+    };
+    return { frame, chain: sealFrame(frame, header, chainBefore) };
+  }
+
+  clear(): void {
+    this.recordCount = 0;
+    if (this.#out.bytes.length > BATCH_BYTES_KEPT_MAX) this.#out = emptyFrame();
+    else this.#out.length = FRAME_HEADER_BYTES;
+  }
+}
+
+function emptyFrame(): ByteWriter {
+  const out = new ByteWriter(BATCH_BYTES);
+  out.length = FRAME_HEADER_BYTES;
+  return out;
+}
+
+/** Counters since the log was opened. */
+export class LogStats {
+  /** Frames with records. */
+  batches = 0;
+  /** Bytes of all frames. */
+  bytes = 0;
+  /** Frames that became durable. */
+  syncs = 0;
+  /** Frames that the engine's own thread wrote. */
+  direct = 0;
+  /** For each frame, the time that it took to become durable. */
+  readonly syncTimes = new Durations();
+  /** For each batch, the time from its first record until the batch is durable. */
+  readonly commitTimes = new Durations();
+  readonly #open: () => Batch;
+
+  /** @param open - The batch that waits for the disk. */
+  constructor(open: () => Batch) {
+    this.#open = open;
+  }
+
+  get pendingBytes(): number {
+    return this.#open().bytes;
+  }
+
+  get pendingRecords(): number {
+    return this.#open().recordCount;
+  }
+
+  /** @param openedMs - When its first record was appended; null when it has none. */
+  count(
+    frameBytes: number,
+    { sentMs, openedMs }: { readonly sentMs: number; readonly openedMs: number | null },
+    nowMs: number,
+  ): void {
+    this.bytes += frameBytes;
+    this.syncs += 1;
+    this.syncTimes.add(nowMs - sentMs);
+    if (openedMs === null) return;
+    this.batches += 1;
+    this.commitTimes.add(nowMs - openedMs);
+  }
+}
+
+// Counts durations by size: a histogram in the form that metrics need.
+
+/** Upper bounds in milliseconds, from a fast disk to one that stalls. */
+const BOUNDS_MS = [0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000];
+
+export class Durations {
+  readonly boundsMs: readonly number[] = BOUNDS_MS;
+  /** Durations up to each bound and above the one before; the last element counts longer ones. */
+  readonly counts = new Float64Array(BOUNDS_MS.length + 1);
+  count = 0;
+  sumMs = 0;
+
+  add(durationMs: number): void {
+    let bucket = 0;
+    while (bucket < BOUNDS_MS.length && durationMs > BOUNDS_MS[bucket]!) bucket++;
+    this.counts[bucket]! += 1;
+    this.count += 1;
+    this.sumMs += durationMs;
+  }
+}
 
 /** A larger open batch accepts no more commands: the disk cannot keep up. */
 export const PENDING_BYTES_MAX = 16 * 1024 * 1024;

@@ -6,21 +6,23 @@
 import type { Clock } from "../../engine/ports.ts";
 import type { Disk, DiskFile, Done } from "../disk/disk.ts";
 import { DiskFault, only } from "../disk/faults.ts";
-import type { Scheduler } from "../disk/scheduler.ts";
+import type { Scheduler } from "../disk/clock.ts";
 import {
   TEMPORARY_SUFFIX,
   writeAll,
   writeAllThrough,
   writeAllThroughNow,
 } from "../disk/transfer.ts";
-import { type FramePlace, SECTOR_BYTES, padToSector } from "./frame.ts";
-import type { ChainMark } from "./scan.ts";
 import {
   encodeSegmentHeader,
+  type FramePlace,
+  padToSector,
+  SECTOR_BYTES,
   SEGMENT_HEADER_BYTES,
   type SegmentHeader,
   segmentName,
-} from "./segment-header.ts";
+} from "./frame.ts";
+import type { ChainMark } from "./log-reader.ts";
 
 /** The end of the log, and the segment where it continues. */
 export interface LogEnd {

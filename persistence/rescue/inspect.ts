@@ -1,12 +1,36 @@
 /** Shows the records of a log, even while it is being written. Changes nothing. */
+import type { EventRow } from "../../engine/catalog.ts";
+import { MOVES, SeatState, STATE_NAMES } from "../../engine/inventory/states.ts";
+import { type Layout, seatName } from "../../engine/layout/layout.ts";
+import {
+  type Actor,
+  ActorKind,
+  type CatalogRecord,
+  type MoveRecord,
+  type PriceRecord,
+  RecordType,
+} from "../../engine/records.ts";
+import type { State } from "../../engine/state.ts";
+import { ACTOR_NAMES } from "../audit/file.ts";
 import { ensureStore, readStore, type StorePlace } from "../disk/data-folder.ts";
-import type { Disk } from "../disk/disk.ts";
-import { LogCorrupt, SnapshotsDamaged, only } from "../disk/faults.ts";
-import { findSegments } from "../log/read-log.ts";
+import type { Disk, ReadDisk } from "../disk/disk.ts";
+import { LogCorrupt, only, SnapshotsDamaged } from "../disk/faults.ts";
+import { readFileNow } from "../disk/transfer.ts";
+import {
+  decodeSegmentHeader,
+  LOG_FOLDER,
+  padToSector,
+  payloadIsIntact,
+  readChain,
+  readFrameHeader,
+  SEGMENT_HEADER_BYTES,
+  segmentName,
+  type SegmentPlace,
+} from "../log/frame.ts";
+import { findSegments } from "../log/log-reader.ts";
 import { SNAPSHOT_FOLDER } from "../snapshot/file.ts";
-import { HeldFolder } from "./held-folder.ts";
-import { type RecordView, RecordViewer, type RecordFilter } from "./record-view.ts";
-import { type OnWork, rebuild, surveySnapshots } from "./survey.ts";
+import { HeldFolder } from "./copy-store.ts";
+import { type OnWork, rebuild, type Step, surveySnapshots } from "./survey.ts";
 
 export interface InspectOptions extends RecordFilter {
   readonly disk: Disk;
@@ -83,5 +107,287 @@ function attempt<T>(act: () => T): T | null {
   } catch (error) {
     only(error, StopReading);
     return null;
+  }
+}
+
+// A record of the log as JSON for people and their tools: ids instead of indexes, names instead of
+// codes, times as ISO 8601, and no secrets. It is rendered with the state before the record.
+
+/** Selects records. An undefined member matches all. */
+export interface RecordFilter {
+  /** UUID, lower case. */
+  readonly eventId?: string | undefined;
+  readonly seatId?: number | undefined;
+}
+
+/** Plain JSON. */
+export type RecordView = Readonly<Record<string, unknown>>;
+
+const REDACTED = "(redacted)";
+/** Members of rows that are secret; "body" is a stored reply, which may repeat one. */
+const SECRETS: ReadonlySet<string> = new Set([
+  "passwordHash",
+  "tokenSha256",
+  "refreshSha256",
+  "fingerprint",
+  "body",
+]);
+
+export class RecordViewer {
+  readonly #state: State;
+  /** By partition number, which is never reused. */
+  readonly #events = new Map<number, EventRow>();
+
+  constructor(state: State) {
+    this.#state = state;
+  }
+
+  /** @returns null for a record that does not match. Cost: O(seats of the record). */
+  view(step: Step, filter: RecordFilter): RecordView | null {
+    const { sequence, timeMs, record } = step;
+    const head = { sequence, time: moment(timeMs), actor: actorOf(record.actor) };
+    if (record.type === RecordType.CATALOG) {
+      if (filter.seatId !== undefined || !concerns(this.#state, record, filter)) return null;
+      const puts = record.puts.map(({ table, row }) => ({ table, row: redacted(row) }));
+      return { ...head, type: "catalog", puts, removes: record.removes };
+    }
+    const event = this.#eventOf(record.partition);
+    if (filter.eventId !== undefined && event?.id !== filter.eventId) return null;
+    const layout = event === undefined ? undefined : this.#state.layoutOf(event.schemaId);
+    if (filter.seatId !== undefined && !hasSeat(record, layout, filter.seatId)) return null;
+    const place = { ...head, eventId: event?.id ?? null };
+    if (record.type === RecordType.MOVE) {
+      return { ...place, type: "move", ...this.#moveOf(record, layout, step.isExact) };
+    }
+    return { ...place, type: "price", ...this.#pricesOf(record, layout, event) };
+  }
+
+  #eventOf(partition: number): EventRow | undefined {
+    const known = this.#events.get(partition);
+    // The row may have been replaced since.
+    const event = known === undefined ? undefined : this.#state.catalog.events.get(known.id);
+    if (event !== undefined) return event;
+    for (const row of this.#state.catalog.events.values()) this.#events.set(row.partition, row);
+    return this.#events.get(partition);
+  }
+
+  #moveOf(record: MoveRecord, layout: Layout | undefined, isExact: boolean): RecordView {
+    const { move, session, holdType, expiresAtMs, seats, areas } = record;
+    const { name, from, to } = MOVES[move];
+    return {
+      move: name,
+      from: STATE_NAMES[from],
+      to: STATE_NAMES[to],
+      ...(session === "" ? {} : { session }),
+      ...(holdType === "" ? {} : { holdType }),
+      ...(expiresAtMs === 0 ? {} : { expiresAt: moment(expiresAtMs) }),
+      ...(isExact && from === SeatState.LOCKED ? { heldBy: this.#holdersOf(record) } : {}),
+      seats: Array.from(seats, (seat) => seatOf(layout, seat)),
+      areas: triplesOf(areas).map(([area, , places]) => ({ ...areaOf(layout, area), places })),
+    };
+  }
+
+  /** @returns Sessions of the holds whose seats and places move. */
+  #holdersOf({ partition, seats, areas }: MoveRecord): string[] {
+    const { hold, holds } = this.#state.partitions.get(partition) ?? {};
+    if (hold === undefined || holds === undefined) return [];
+    const slots = new Set([
+      ...Array.from(seats, (seat) => hold[seat]!),
+      ...triplesOf(areas).map(([, slot]) => slot),
+    ]);
+    return [...new Set([...slots].map((slot) => holds.get(slot).session))];
+  }
+
+  #pricesOf(
+    { runs, areas }: PriceRecord,
+    layout: Layout | undefined,
+    event: EventRow | undefined,
+  ): RecordView {
+    const prices = this.#state.catalog.pricesOf(event?.id ?? "");
+    const priceId = (slot: number) => prices.get(slot)?.id ?? null;
+    return {
+      runs: triplesOf(runs).map(([slot, first, count]) => ({
+        priceId: priceId(slot),
+        firstSeat: seatOf(layout, first),
+        lastSeat: seatOf(layout, first + count - 1),
+        seats: count,
+      })),
+      areas: triplesOf(areas).map(([area, slot, capacity]) => ({
+        ...areaOf(layout, area),
+        priceId: priceId(slot),
+        capacity,
+      })),
+    };
+  }
+}
+
+/** @returns A copy without the values of secret members at any depth. */
+function redacted(row: object): unknown {
+  return JSON.parse(
+    JSON.stringify(row, (name, value: unknown) =>
+      SECRETS.has(name) && value !== null ? REDACTED : value,
+    ),
+  );
+}
+
+function concerns(
+  state: State,
+  { puts, removes }: CatalogRecord,
+  { eventId }: RecordFilter,
+): boolean {
+  if (eventId === undefined) return true;
+  const { events, prices } = state.catalog;
+  const schemaId = events.get(eventId)?.schemaId;
+  const isPut = puts.some(({ table, row }) => {
+    if (table === "events") return row.id === eventId;
+    if (table === "prices") return row.eventId === eventId;
+    return table === "layouts" && row.id === schemaId;
+  });
+  return (
+    isPut ||
+    removes.some(({ table, key }) => {
+      if (table === "events") return key === eventId;
+      return table === "prices" && prices.get(Number(key))?.eventId === eventId;
+    })
+  );
+}
+
+function hasSeat(
+  record: MoveRecord | PriceRecord,
+  layout: Layout | undefined,
+  seatId: number,
+): boolean {
+  const seat = layout?.seatIndexes.get(seatId);
+  if (seat === undefined) return false;
+  if (record.type === RecordType.MOVE) return record.seats.includes(seat);
+  return triplesOf(record.runs).some(([, first, count]) => seat >= first && seat < first + count);
+}
+
+function seatOf(layout: Layout | undefined, seat: number): RecordView {
+  const row = layout?.rows[layout.rowOfSeat[seat]!];
+  if (layout === undefined || row === undefined) return { seatIndex: seat };
+  const section = layout.sections[row.section]?.name;
+  return { id: layout.seatIds[seat], section, row: row.name, seat: seatName(layout, seat) };
+}
+
+function areaOf(layout: Layout | undefined, area: number): RecordView {
+  const known = layout?.areas[area];
+  return known === undefined ? { areaIndex: area } : { id: known.id, name: known.name };
+}
+
+function actorOf({ kind, id }: Actor): RecordView {
+  const name = ACTOR_NAMES[kind].toLowerCase();
+  return kind === ActorKind.SYSTEM ? { kind: name } : { kind: name, id };
+}
+
+function moment(timeMs: number): string {
+  return new Date(timeMs).toISOString();
+}
+
+function triplesOf(words: Uint32Array): (readonly [number, number, number])[] {
+  const triples: (readonly [number, number, number])[] = [];
+  for (let i = 0; i < words.length; i += 3) triples.push([words[i]!, words[i + 1]!, words[i + 2]!]);
+  return triples;
+}
+
+// The chain of a log at the beginning of each segment, and after each frame of the newest two. It
+// links each frame to all frames before it, so two logs whose chains agree at one place are the
+// same up to there.
+
+/** Hosts are seldom further apart. */
+const WHOLE_SEGMENTS = 2;
+
+/** A place between two frames. */
+export interface ChainAt {
+  readonly segment: number;
+  /** Bytes from the beginning of the segment. */
+  readonly offset: number;
+  /** The last record before the place. */
+  readonly sequence: number;
+  /** Hexadecimal. */
+  readonly chain: string;
+}
+
+export interface Chains {
+  readonly storeId: string;
+  /** The oldest first; the last one is the end of the log. */
+  readonly chains: readonly ChainAt[];
+}
+
+/** What a comparison of two logs came to. */
+export interface Compared {
+  /** The newest place at which both have the same chain; null when they share no place. */
+  readonly same: ChainAt | null;
+  /** The oldest place at which they differ; null when there is none. */
+  readonly different: ChainAt | null;
+}
+
+/**
+ * Reads the chains of a data folder, which may be in use.
+ * Cost: O(bytes of the newest two segments). @throws LogCorrupt, FolderRefused, DiskFault.
+ */
+export function chainsOf(disk: Disk, folder: string): Chains {
+  const held = HeldFolder.hold(disk, folder);
+  try {
+    const { storeId } = readStore(held, folder);
+    const places = findSegments(held, folder);
+    const whole = new Set(places.slice(-WHOLE_SEGMENTS));
+    const chains = places.flatMap((place) => {
+      return chainsIn(held, folder, { place, isWhole: whole.has(place) });
+    });
+    return { storeId, chains };
+  } finally {
+    held.release();
+  }
+}
+
+/** Compares two logs at the places that both have. */
+export function compareChains(one: Chains, other: Chains): Compared {
+  const others = new Map(other.chains.map((each) => [keyOf(each), each.chain]));
+  let same: ChainAt | null = null;
+  for (const each of one.chains) {
+    const found = others.get(keyOf(each));
+    if (found === undefined) continue;
+    if (found !== each.chain) return { same, different: each };
+    same = each;
+  }
+  return { same, different: null };
+}
+
+function keyOf({ segment, offset }: ChainAt): string {
+  return `${segment}:${offset}`;
+}
+
+function chainsIn(
+  disk: ReadDisk,
+  folder: string,
+  { place, isWhole }: { readonly place: SegmentPlace; readonly isWhole: boolean },
+): ChainAt[] {
+  const path = `${folder}/${LOG_FOLDER}/${segmentName(place)}`;
+  const bytes = isWhole ? readFileNow(disk, path) : headOf(disk, path);
+  const { number, firstSequence, chain } = decodeSegmentHeader(bytes);
+  const at = (offset: number, sequence: number, hash: Uint8Array): ChainAt => {
+    return { segment: number, offset, sequence, chain: Buffer.from(hash).toString("hex") };
+  };
+  let offset = SEGMENT_HEADER_BYTES;
+  const chains = [at(offset, firstSequence - 1, chain)];
+  for (;;) {
+    const header = readFrameHeader(bytes, offset);
+    const end = offset + padToSector(header?.frameBytes ?? 0);
+    const frame = bytes.subarray(offset, end);
+    if (header === null || end > bytes.length || !payloadIsIntact(frame)) return chains;
+    offset = end;
+    chains.push(at(end, header.firstSequence + header.recordCount - 1, readChain(frame)));
+  }
+}
+
+function headOf(disk: ReadDisk, path: string): Buffer {
+  const file = disk.openNow(path);
+  try {
+    const head = Buffer.alloc(SEGMENT_HEADER_BYTES);
+    file.readNow(head, 0);
+    return head;
+  } finally {
+    file.closeNow();
   }
 }

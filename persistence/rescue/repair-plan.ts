@@ -2,18 +2,39 @@
  * Plans a repair: finds the way of recovery that reaches furthest, the files that it does not need,
  * and the records that are lost. Changes nothing.
  */
-import { ExitCode, FolderRefused } from "../disk/faults.ts";
-import { segmentOf } from "../log/read-log.ts";
-import { Lost, cutPoint, readLost } from "./later-frames.ts";
-import { bytesOf, type LogRestart, planRestart, type RestartPlan } from "./repair-from-snapshot.ts";
+import { type LogRecord, RecordType } from "../../engine/records.ts";
+import type { State } from "../../engine/state.ts";
+import { checkState } from "../../engine/verify.ts";
+import { namesIn } from "../disk/disk.ts";
+import { ExitCode, FolderRefused, Malformed, only } from "../disk/faults.ts";
+import { readFileNow } from "../disk/transfer.ts";
+import { decodeRecords } from "../log/codec.ts";
 import {
+  chainAfter,
+  FRAME_HEADER_BYTES,
+  type FrameHeader,
+  LOG_FOLDER,
+  padToSector,
+  parseSegmentName,
+  payloadIsIntact,
+  readChain,
+  readFrameHeader,
+  SECTOR_BYTES,
+  SEGMENT_HEADER_BYTES,
+  type SegmentPlace,
+} from "../log/frame.ts";
+import { type ChainMark, segmentOf } from "../log/log-reader.ts";
+import { SNAPSHOT_FOLDER, startOf } from "../snapshot/file.ts";
+import { loadSnapshot } from "../snapshot/load.ts";
+import {
+  faultOf,
   type Finding,
   type IntactSnapshot,
   misnamedSegments,
-  type SegmentFacts,
-  type SurveyOptions,
   rebuild,
+  type SegmentFacts,
   surveyLog,
+  type SurveyOptions,
   surveySnapshots,
   without,
 } from "./survey.ts";
@@ -212,4 +233,273 @@ function unrepairable({ folder, cutAfter }: PlanOptions): FolderRefused {
   const what = cutAfter === undefined ? "nothing" : `nothing that ends with record ${cutAfter}`;
   const reason = `${what} can be saved: restore a backup`;
   return new FolderRefused(folder, reason, ExitCode.CONFIGURATION);
+}
+
+// Plans how the log restarts after an intact snapshot when the log that the snapshot belongs to is
+// damaged. Changes nothing.
+
+/** How the log restarts. */
+export interface LogRestart {
+  /** Name of the snapshot that the store continues from. */
+  readonly base: string;
+  /** The last record before the restart; the log no longer contains it. */
+  readonly mark: ChainMark;
+  /** Whether the snapshot is rewritten, so that it stands exactly at the mark. */
+  readonly isRewritten: boolean;
+  /** The segment that is created; null when an existing one continues from the mark. */
+  readonly segment: SegmentPlace | null;
+}
+
+interface RestartPlan {
+  readonly restart: LogRestart;
+  /** The last record that is kept. */
+  readonly sequence: number;
+  /** Names of segments that are set aside, the newest first. */
+  readonly segments: readonly string[];
+  readonly lost: Lost;
+}
+
+/** The end of the log, from a segment that continues from the snapshot. */
+interface Tail {
+  /** Index of its first segment. */
+  readonly index: number;
+  readonly mark: ChainMark;
+  /** The last record. */
+  readonly sequence: number;
+}
+
+/**
+ * @param segments - All segments of the log, in order.
+ * @returns null when the snapshot with the log up to its mark is not a sound state.
+ * Cost: O(bytes of the snapshot and of the log).
+ */
+function planRestart(
+  options: SurveyOptions,
+  segments: Segments,
+  base: IntactSnapshot,
+): RestartPlan | null {
+  const { name, meta } = base;
+  const { state, sequence } = rebuild(options, name);
+  const { mark } = startOf(meta);
+  if (sequence > mark.sequence || faultOf(() => checkState(state)) !== null) return null;
+  // If records before the tail are missing, the tail does not apply to this state.
+  const tail = sequence === mark.sequence ? findTail(options, segments, base) : null;
+  const aside = segments.slice(0, tail?.index).toReversed();
+  const names = aside.map((segment) => segment.name);
+  if (tail !== null) {
+    const isRewritten = Buffer.compare(tail.mark.chain, mark.chain) !== 0;
+    return {
+      restart: { base: name, mark: tail.mark, isRewritten, segment: null },
+      sequence: tail.sequence,
+      segments: names,
+      lost: new Lost(new Map()),
+    };
+  }
+  const segment = { number: nextNumber(options), firstSequence: mark.sequence + 1 };
+  return {
+    restart: { base: name, mark, isRewritten: meta.sequence < mark.sequence, segment },
+    sequence: mark.sequence,
+    segments: names,
+    lost: lostAfter(options, segments, base, { state, sequence }),
+  };
+}
+
+/** Finds intact segments that begin right after the snapshot and are linked to it by the chain. */
+function findTail(
+  options: SurveyOptions,
+  segments: Segments,
+  { name, meta }: IntactSnapshot,
+): Tail | null {
+  const { sequence, chain } = startOf(meta).mark;
+  let reached: Uint8Array = chain;
+  for (const [index, segment] of segments.entries()) {
+    const follows = segment.place.firstSequence === sequence + 1;
+    if (follows && segments.slice(index).every(({ isIntact }) => isIntact)) {
+      const mark = { sequence, chain: Buffer.from(reached) };
+      const earlier = segments.slice(0, index).map((one) => one.name);
+      const disk = without(options.disk, earlier);
+      const tail = rebuild({ ...options, disk }, name, undefined, mark);
+      if (tail.fault === null) return { index, mark, sequence: tail.sequence };
+    }
+    reached = chainAfterMarkers(bytesOf(options, segment), reached);
+  }
+  return null;
+}
+
+/** @returns The chain after frames without records, such as that of a clean shutdown. */
+function chainAfterMarkers(bytes: Buffer, chain: Uint8Array): Uint8Array {
+  let reached = chain;
+  for (let at = 0; at < bytes.length; at += SECTOR_BYTES) {
+    const header = readFrameHeader(bytes, at);
+    if (header?.frameBytes !== FRAME_HEADER_BYTES) continue;
+    const frame = bytes.subarray(at, at + SECTOR_BYTES);
+    const own = readChain(frame);
+    if (own.equals(chainAfter(frame, header.frameBytes, reached))) reached = own;
+  }
+  return reached;
+}
+
+/** @returns A segment number greater than any that was ever used. */
+function nextNumber({ disk, folder }: SurveyOptions): number {
+  const numbers = namesIn(disk, `${folder}/${LOG_FOLDER}`).map(
+    // Including segments that were set aside.
+    (name) => parseSegmentName(name.replace(/\.log\..*$/, ".log"))?.number ?? 0,
+  );
+  // Number 1 would mean the beginning of the store.
+  return Math.max(1, ...numbers) + 1;
+}
+
+/** @returns The records after those in the state, except those that a newer partition contains. */
+function lostAfter(
+  options: SurveyOptions,
+  segments: Segments,
+  { name, meta }: IntactSnapshot,
+  { state, sequence }: { readonly state: State; readonly sequence: number },
+): Lost {
+  const events = new Map<number, string>();
+  for (const { id, partition } of state.catalog.events.values()) events.set(partition, id);
+  const lost = new Lost(events);
+  const { sequences } = loadSnapshot(
+    `${options.folder}/${SNAPSHOT_FOLDER}/${name}`,
+    options.storeId,
+  );
+  let last = meta.markSequence;
+  let readable = 0;
+  const count = (record: LogRecord, number: number, timeMs: number) => {
+    if (number <= sequence) return;
+    readable += 1;
+    const kept = "partition" in record ? (sequences.get(record.partition) ?? 0) : 0;
+    if (number > kept) lost.add(record, timeMs);
+  };
+  for (const segment of segments) {
+    last = Math.max(last, readLost(bytesOf(options, segment), 0, count));
+  }
+  lost.setRange(sequence + 1, last, readable);
+  return lost;
+}
+
+export function bytesOf({ disk, folder }: SurveyOptions, { name }: SegmentFacts): Buffer {
+  return readFileNow(disk, `${folder}/${LOG_FOLDER}/${name}`);
+}
+
+// The frames of a damaged log, each on its own: where to cut, and what the cut loses. No I/O.
+
+/** A place where a log can be cut: the end of a frame. */
+export interface CutPoint {
+  /** The last record before it. */
+  readonly sequence: number;
+  /** Its offset in bytes. */
+  readonly bytes: number;
+}
+
+/**
+ * @returns The last cut point that keeps no record after `sequence` and no byte after `offset`;
+ * null when not even the first frame remains. Cost: O(frames).
+ */
+function cutPoint(bytes: Buffer, sequence: number, offset: number): CutPoint | null {
+  let point: CutPoint | null = null;
+  for (let at = SEGMENT_HEADER_BYTES; ;) {
+    const header = readFrameHeader(bytes, at);
+    if (header === null || lastOf(header) > sequence) return point;
+    at += padToSector(header.frameBytes);
+    if (at > offset) return point;
+    point = { sequence: lastOf(header), bytes: at };
+  }
+}
+
+/** Called with each readable record after a cut. */
+export type OnLost = (record: LogRecord, sequence: number, timeMs: number) => void;
+
+/**
+ * Reads every intact frame from `offset` on, across damage.
+ * @returns The last sequence number in any frame header; 0 for none. Cost: O(bytes).
+ */
+export function readLost(bytes: Buffer, offset: number, onLost: OnLost): number {
+  let last = 0;
+  for (let at = offset; at < bytes.length;) {
+    const header = readFrameHeader(bytes, at);
+    if (header === null || header.offset !== at) {
+      at += SECTOR_BYTES;
+      continue;
+    }
+    last = Math.max(last, lastOf(header));
+    const end = at + padToSector(header.frameBytes);
+    const frame = bytes.subarray(at, end);
+    const isIntact = end <= bytes.length && payloadIsIntact(frame);
+    if (isIntact) readFrame(frame, header, onLost);
+    at = isIntact ? end : at + SECTOR_BYTES;
+  }
+  return last;
+}
+
+function readFrame(frame: Buffer, header: FrameHeader, onLost: OnLost): void {
+  const records = frame.subarray(FRAME_HEADER_BYTES, header.frameBytes);
+  try {
+    decodeRecords(records, header.firstSequence, header.recordCount, (sequence, timeMs, record) => {
+      onLost(record, sequence, timeMs);
+    });
+  } catch (error) {
+    // The missing sequence numbers are counted as unreadable records.
+    only(error, Malformed);
+  }
+}
+
+function lastOf({ firstSequence, recordCount }: FrameHeader): number {
+  return firstSequence + recordCount - 1;
+}
+
+/** Counts the lost records, as far as they are known. */
+export class Lost {
+  /** By event id. */
+  readonly byEvent = new Map<string, number>();
+  /** Of the catalog: accounts, layouts, events, prices, and idempotent replies. */
+  catalog = 0;
+  /** Records that are known to have existed but cannot be read. */
+  unreadable = 0;
+  /** The sequence numbers that contain all of them, both inclusive; null when nothing is lost. */
+  range: { readonly from: number; readonly to: number } | null = null;
+  /** Times of the first and the last readable record; null when none is readable. */
+  times: { readonly fromMs: number; readonly toMs: number } | null = null;
+  readonly #events: Map<number, string>;
+
+  /** @param events - Event ids by partition number, before the first lost record. */
+  constructor(events: ReadonlyMap<number, string>) {
+    this.#events = new Map(events);
+  }
+
+  /** Ids of all events that existed before the first lost record, or in one of them. */
+  get eventIds(): readonly string[] {
+    return [...new Set(this.#events.values())];
+  }
+
+  get total(): number {
+    return this.readable + this.unreadable;
+  }
+
+  get readable(): number {
+    let count = this.catalog;
+    for (const records of this.byEvent.values()) count += records;
+    return count;
+  }
+
+  /** @param readable - How many records of the range could be read, lost or not. */
+  setRange(from: number, to: number, readable: number): void {
+    if (to < from) return;
+    this.range = { from, to };
+    this.unreadable = Math.max(0, to - from + 1 - readable);
+  }
+
+  /** Times rise with sequence numbers. */
+  add(record: LogRecord, timeMs: number): void {
+    this.times = { fromMs: this.times?.fromMs ?? timeMs, toMs: timeMs };
+    if (record.type === RecordType.CATALOG) {
+      this.catalog += 1;
+      for (const { table, row } of record.puts) {
+        if (table === "events") this.#events.set(row.partition, row.id);
+      }
+      return;
+    }
+    const event = this.#events.get(record.partition) ?? `partition ${record.partition}`;
+    this.byEvent.set(event, (this.byEvent.get(event) ?? 0) + 1);
+  }
 }

@@ -5,20 +5,22 @@
 import { Broken } from "../../engine/assert.ts";
 import type { LogRecord } from "../../engine/records.ts";
 import { State } from "../../engine/state.ts";
-import { checkState } from "../../engine/verify/check.ts";
+import { checkState } from "../../engine/verify.ts";
 import type { StorePlace } from "../disk/data-folder.ts";
 import { type ReadDisk, namesIn } from "../disk/disk.ts";
 import { LogCorrupt, only } from "../disk/faults.ts";
 import { readSqlFile } from "../disk/sqlite.ts";
 import { readFileNow } from "../disk/transfer.ts";
-import { SEGMENT_SUFFIX, findSegments, readLog } from "../log/read-log.ts";
-import { type ChainMark, LogScan, type LogStart, startUnverified } from "../log/scan.ts";
 import {
-  type SegmentPlace,
-  parseSegmentName,
-  segmentName,
-  LOG_FOLDER,
-} from "../log/segment-header.ts";
+  type ChainMark,
+  findSegments,
+  LogScan,
+  type LogStart,
+  readLog,
+  SEGMENT_SUFFIX,
+  startUnverified,
+} from "../log/log-reader.ts";
+import { type SegmentPlace, parseSegmentName, segmentName, LOG_FOLDER } from "../log/frame.ts";
 import {
   SNAPSHOT_FOLDER,
   type SnapshotMeta,

@@ -2,15 +2,15 @@
  * Checks a whole data folder without changing it: the log from its first segment, every snapshot,
  * the audit trail, the deliveries, and that every way of recovery leads to the same state.
  */
-import { digest } from "../../engine/verify/digest.ts";
+import { digest } from "../../engine/verify.ts";
 import { AUDIT_FILE, readFileOf } from "../audit/file.ts";
 import { SECRET, readStore } from "../disk/data-folder.ts";
 import { type ReadDisk, namesIn } from "../disk/disk.ts";
 import { Malformed, only } from "../disk/faults.ts";
 import { problemIn, SqlFault, type SqlFile } from "../disk/sqlite.ts";
-import { LOG_FOLDER } from "../log/segment-header.ts";
+import { LOG_FOLDER } from "../log/frame.ts";
 import { SNAPSHOT_FOLDER } from "../snapshot/file.ts";
-import { readPosition, WEBHOOKS_FILE } from "../webhooks/delivery-file.ts";
+import { readPosition, WEBHOOKS_FILE } from "../deliveries.ts";
 import {
   type Finding,
   type LogSurvey,

@@ -7,11 +7,14 @@ import { assert } from "../../engine/assert.ts";
 import { type CatalogPut, TABLES } from "../../engine/catalog.ts";
 import { copyPartition, packImage, type PartitionImage } from "../../engine/inventory/image.ts";
 import { SeatState } from "../../engine/inventory/states.ts";
+import type { Clock } from "../../engine/ports.ts";
 import { type CatalogRecord, RecordType } from "../../engine/records.ts";
 import type { State } from "../../engine/state.ts";
+import type { Scheduler } from "../disk/clock.ts";
 import type { StorePlace } from "../disk/data-folder.ts";
+import { type Disk, namesIn } from "../disk/disk.ts";
 import { Malformed } from "../disk/faults.ts";
-import { type SqlFile, fillSqlFile, readSqlFile } from "../disk/sqlite.ts";
+import { fillSqlFile, readSqlFile, type SqlFile } from "../disk/sqlite.ts";
 import {
   makeFoldersNow,
   removeTemporary,
@@ -19,27 +22,34 @@ import {
   TEMPORARY_SUFFIX,
 } from "../disk/transfer.ts";
 import type { Replay } from "../log/codec.ts";
+import { LOG_FOLDER, segmentName } from "../log/frame.ts";
 import { storedRow } from "../log/layout-packing.ts";
-import { LogFollower } from "../log/log-follower.ts";
-import type { ChainMark, LogStart } from "../log/scan.ts";
-import type { CatalogCopy } from "./catalog-copy.ts";
 import {
+  type ChainMark,
+  findSegments,
+  LogFollower,
+  type LogStart,
+  segmentOf,
+} from "../log/log-reader.ts";
+import type { LogWriter } from "../log/log-writer.ts";
+import { BROKEN_SUFFIX } from "../log/recover.ts";
+import {
+  type CatalogCopy,
+  checkSnapshot,
+  digestOfImage,
+  digestOfSnapshot,
+  encodeImage,
+  findSnapshots,
+  readMeta,
   SCHEMA,
   SNAPSHOT_FOLDER,
   SNAPSHOT_FORMAT,
   type SnapshotMeta,
-  checkSnapshot,
-  digestOfImage,
-  digestOfSnapshot,
-  findSnapshots,
-  readMeta,
   snapshotName,
   startOf,
   valuesOf,
 } from "./file.ts";
-import { encodeImage } from "./image-codec.ts";
 import { tryLoad } from "./load.ts";
-import type { Pruned } from "./prune.ts";
 
 export interface BuildOptions extends StorePlace {
   /** Name of the snapshot with the unchanged partitions; null when all images are added. */
@@ -315,4 +325,148 @@ export function* imagesOf(
   for (const number of numbers) {
     yield { number, sequence, image: packImage(copyPartition(state.partitionAt(number))) };
   }
+}
+
+// The options and reports of `Snapshots`.
+
+/** Writes one snapshot in another thread. */
+export interface SnapshotWriter {
+  /** Adds catalog rows: before the images, and only when the catalog is not read from disk. */
+  put(nextId: number, puts: readonly CatalogPut[]): void;
+  add(image: ImageAt): void;
+  /** How many added images are not written yet. */
+  readonly queued: number;
+  /** To be called after the last image. */
+  finish(end: BuildEnd): void;
+  /** Rejects as soon as the snapshot has failed, for whatever reason. */
+  readonly built: Promise<Built>;
+  /** Stops at once. Settles when nothing is being written any more. */
+  abandon(): Promise<void>;
+}
+
+export interface SnapshotsOptions {
+  readonly state: State;
+  readonly log: Pick<LogWriter, "mark" | "hasFailed" | "whenWritten"> & {
+    readonly stats: Pick<LogWriter["stats"], "bytes">;
+  };
+  readonly clock: Clock;
+  readonly scheduler: Scheduler;
+  /** Whether memory agrees with the log. If not, the state is not copied. */
+  readonly isSound: () => boolean;
+  /**
+   * Begins a snapshot; `base` as in `BuildOptions`. Throws when no thread can be started.
+   * @param onWritten - Called in a later turn whenever an image was written.
+   */
+  readonly open: (base: string | null, onWritten: () => void) => SnapshotWriter;
+  /** A snapshot is taken each time the log has grown by this many bytes. */
+  readonly everyBytes: number;
+  /** A snapshot is taken when the last one is this old and the log has new records. */
+  readonly everyMs: number;
+  /** How long a turn copies before its last step, in milliseconds: usually `TURN_MS`. */
+  readonly turnMs: number;
+  readonly start: SnapshotsStart;
+  readonly onReport: (report: SnapshotReport) => void;
+}
+
+/** The result of recovery, as `Snapshots` needs it. */
+export interface SnapshotsStart {
+  /** The last record. */
+  readonly sequence: number;
+  /** Name of the snapshot that was used; null for none: then all partitions are copied. */
+  readonly base: string | null;
+  /** The last record in the catalog of the base; 0 without a base. */
+  readonly baseSequence: number;
+  /** When the base was begun; the time of the start without a base. */
+  readonly baseMs: number;
+  /** Partitions that have changed since the base. */
+  readonly changed: Iterable<number>;
+  /** Approximate bytes of the log since the base. */
+  readonly bytes: number;
+}
+
+/** The outcome of a snapshot. */
+export type SnapshotReport =
+  | (Built & {
+      readonly failure: null;
+      /** Partitions that were copied. */
+      readonly copied: number;
+      readonly seconds: number;
+      /** The longest time for which the engine was paused, in milliseconds. */
+      readonly pauseMsMax: number;
+    })
+  | { readonly failure: Error };
+
+// Removes files that are no longer needed. Two snapshots are kept, and the segments of the log that
+// the older snapshot or the audit trail still needs. With a single intact snapshot every segment is
+// kept, because the whole log is then the second way to recover.
+
+export interface PruneOptions extends StorePlace {
+  /** @returns The last record in the audit trail; null when there is no trail. */
+  readonly audited: () => number | null;
+  /** Name of the snapshot that was just built. */
+  readonly newest: string;
+  /** Name of the snapshot that it was built from; null for none. */
+  readonly base: string | null;
+}
+
+/** How many files were removed. */
+interface Pruned {
+  readonly removedSegments: number;
+  readonly removedSnapshots: number;
+}
+
+/**
+ * Ordering: the oldest segment is removed first, so the rest is always the end of the log without a
+ * gap, whenever the process ends.
+ */
+export function prune(options: PruneOptions): Pruned {
+  const { disk, folder, newest, audited } = options;
+  const older = findOlder(options);
+  if (older === null) return { removedSegments: 0, removedSnapshots: 0 };
+  const snapshots = `${folder}/${SNAPSHOT_FOLDER}`;
+  const others = findSnapshots(disk, folder).filter(
+    (name) => name !== newest && name !== older.name,
+  );
+  for (const name of others) disk.removeNow(`${snapshots}/${name}`);
+  if (others.length > 0) disk.syncFolderNow(snapshots);
+  const needed = Math.min(older.sequence, audited() ?? older.sequence);
+  const removedSegments = removeSegments(disk, folder, needed);
+  return { removedSegments, removedSnapshots: others.length };
+}
+
+interface Older {
+  readonly name: string;
+  readonly sequence: number;
+}
+
+/** Finds the base, or else the newest of the other snapshots that is intact; null when none is. */
+function findOlder({ disk, folder, storeId, newest, base }: PruneOptions): Older | null {
+  const names = findSnapshots(disk, folder).filter((name) => name !== newest);
+  const candidates = base === null ? names : [base, ...names];
+  for (const name of candidates) {
+    const path = `${folder}/${SNAPSHOT_FOLDER}/${name}`;
+    const meta = tryLoad(path, () => readSqlFile(path, (sql) => checkSnapshot(sql, storeId)));
+    if (!("expected" in meta)) return { name, sequence: meta.sequence };
+  }
+  return null;
+}
+
+/**
+ * Removes the segments before the one that contains the record.
+ * @returns How many were removed.
+ */
+function removeSegments(disk: Disk, folder: string, sequence: number): number {
+  const log = `${folder}/${LOG_FOLDER}`;
+  const places = findSegments(disk, folder);
+  const first = segmentOf(places, sequence);
+  if (first === undefined) return 0;
+  const names = namesIn(disk, log);
+  const unneeded = places.filter(({ number }) => number < first.number).map(segmentName);
+  for (const name of unneeded) {
+    const broken = `${name}${BROKEN_SUFFIX}`;
+    if (names.includes(broken)) disk.removeNow(`${log}/${broken}`);
+    disk.removeNow(`${log}/${name}`);
+  }
+  if (unneeded.length > 0) disk.syncFolderNow(log);
+  return unneeded.length;
 }

@@ -2,32 +2,31 @@
  * Loads the state from a snapshot. Changes nothing on disk. A damaged snapshot is skipped and
  * reported, never used in part.
  */
-import { noteSequence } from "../../engine/affected-partitions.ts";
-import { apply } from "../../engine/apply.ts";
+import { apply, noteSequence } from "../../engine/apply.ts";
 import { Broken } from "../../engine/assert.ts";
 import { type EventRow, TABLES } from "../../engine/catalog.ts";
 import { restorePartition } from "../../engine/inventory/image.ts";
 import { buildLayout } from "../../engine/layout/layout.ts";
-import { plainDocument } from "../../engine/layout/packed-layout.ts";
+import { plainDocument } from "../../engine/layout/packed.ts";
 import { type LogRecord, RecordType } from "../../engine/records.ts";
 import { State } from "../../engine/state.ts";
-import { checkPartition } from "../../engine/verify/check.ts";
+import { checkPartition } from "../../engine/verify.ts";
 import type { StorePlace } from "../disk/data-folder.ts";
 import { Malformed, only } from "../disk/faults.ts";
 import { SqlFault, type SqlFile, readSqlFile } from "../disk/sqlite.ts";
 import type { Replay } from "../log/codec.ts";
 import { loadedRow } from "../log/layout-packing.ts";
-import type { OnProgress } from "../log/read-log.ts";
+import type { OnProgress } from "../log/log-reader.ts";
 import {
-  SNAPSHOT_FOLDER,
-  type SnapshotMeta,
+  decodeImage,
   findSnapshots,
   partitionsOf,
   readMeta,
   rowsOf,
   sequencesOf,
+  SNAPSHOT_FOLDER,
+  type SnapshotMeta,
 } from "./file.ts";
-import { decodeImage } from "./image-codec.ts";
 
 export interface LoadedSnapshot {
   /** Name of the file. */

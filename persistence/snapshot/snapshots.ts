@@ -8,17 +8,22 @@
  * after its own P. The result is consistent because no catalog record that affects a partition lies
  * between C and its P: such a record is applied only after the partition has been copied.
  */
-import { affectedPartitions, replacedPartitions } from "../../engine/affected-partitions.ts";
+import { affectedPartitions, replacedPartitions } from "../../engine/apply.ts";
 import { assert, Broken } from "../../engine/assert.ts";
 import { copyPartition, ImagePacker } from "../../engine/inventory/image.ts";
+import type { Partition } from "../../engine/inventory/partition.ts";
 import type { Observer } from "../../engine/ports.ts";
 import { type CatalogRecord, type LogRecord, RecordType } from "../../engine/records.ts";
-import type { ChainMark } from "../log/scan.ts";
-import { type BuildParts, type Built, imagesOf } from "./build.ts";
-import { copyCatalog } from "./catalog-copy.ts";
-import { packSequences } from "./file.ts";
-import type { SnapshotInProgress } from "./in-progress.ts";
-import type { SnapshotReport, SnapshotsOptions } from "./options.ts";
+import type { ChainMark } from "../log/log-reader.ts";
+import {
+  type BuildParts,
+  type Built,
+  imagesOf,
+  type SnapshotReport,
+  type SnapshotsOptions,
+  type SnapshotWriter,
+} from "./build.ts";
+import { type CatalogCopy, copyCatalog, packSequences } from "./file.ts";
 
 /** Holds that are flattened in one step. */
 const SLOTS_PER_STEP = 2_000;
@@ -391,4 +396,46 @@ export class Snapshots implements Observer {
 
 function errorOf(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));
+}
+
+// What is known of the snapshot that is being made.
+
+interface Copy {
+  readonly number: number;
+  readonly sequence: number;
+  readonly packer: ImagePacker;
+}
+
+/** A partition that was removed or replaced before it could be copied. */
+interface RetainedPartition {
+  readonly partition: Partition;
+  /** The last record before that. */
+  readonly sequence: number;
+}
+
+interface SnapshotInProgress {
+  /** The record at which it began. */
+  readonly sequence: number;
+  /** The last record up to there that may have changed the catalog. */
+  readonly catalogSequence: number;
+  /** The last record of each event then, as by `packSequences`. */
+  readonly sequences: Float64Array;
+  readonly startMs: number;
+  readonly writer: SnapshotWriter;
+  /** Numbers of partitions that remain to be copied. */
+  readonly pending: Set<number>;
+  /** Those of them that were removed or replaced, by number: nothing changes them any more. */
+  readonly retained: Map<number, RetainedPartition>;
+  /** Handed over first; null when that is done, or when the writer reads the catalog from disk. */
+  catalog: CatalogCopy | null;
+  /** Copied, but not handed over yet. */
+  readonly copies: Copy[];
+  /** How many partitions are copied in total. */
+  readonly copied: number;
+  /** The newest record in any image. */
+  imageSequence: number;
+  pauseMsMax: number;
+  isFinishing: boolean;
+  /** Whether copying waits until the writer has written an image. */
+  isWaiting: boolean;
 }

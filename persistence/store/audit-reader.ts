@@ -1,7 +1,6 @@
 /** The program of the thread that reads the audit trail. */
 import { workerData } from "node:worker_threads";
-import { serveReading } from "../audit/reading/service.ts";
-import type { ReaderData } from "../audit/reading/thread.ts";
+import { type ReaderData, serveReading } from "../audit/reader.ts";
 import { portOfThisThread } from "../disk/threads.ts";
 
 const soon = (task: () => void) => void setImmediate(task);

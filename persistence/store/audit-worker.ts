@@ -1,7 +1,6 @@
 /** The program of the thread that keeps the audit trail. */
 import { workerData } from "node:worker_threads";
-import { serveAudit } from "../audit/service.ts";
-import type { AuditThreadData } from "../audit/thread.ts";
+import { type AuditThreadData, serveAudit } from "../audit/thread.ts";
 import { realDisk } from "../disk/disk.ts";
 import { portOfThisThread } from "../disk/threads.ts";
 

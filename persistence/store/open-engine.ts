@@ -4,18 +4,18 @@
  */
 import { randomUUID } from "node:crypto";
 import path from "node:path";
-import type { CommandKind, CommandOf } from "../../engine/commands.ts";
-import type { AnswerOf } from "../../engine/decide.ts";
+import type { Caller } from "../../engine/bodies.ts";
+import type { AnswerOf, CommandKind, CommandOf } from "../../engine/commands.ts";
 import type { Engine, Outcome } from "../../engine/engine.ts";
 import { ActorKind } from "../../engine/records.ts";
-import type { Caller } from "../../engine/shapes/caller.ts";
+import { type FieldError, isGranted, Result as Codes } from "../../engine/results.ts";
 import type { State } from "../../engine/state.ts";
 import type { AuditThread } from "../audit/thread.ts";
-import type { ClusterHost } from "../cluster/cluster-host.ts";
+import type { ClusterHost } from "../cluster/host.ts";
 import { containsStore } from "../disk/data-folder.ts";
 import { realDisk } from "../disk/disk.ts";
 import { ExitCode, type StoreFault } from "../disk/faults.ts";
-import type { LogStats } from "../log/batch.ts";
+import type { LogStats } from "../log/log-writer.ts";
 import type { StateReport } from "./open-state.ts";
 import {
   type HostOptions,
@@ -25,7 +25,6 @@ import {
   type StoreObserver,
 } from "./open-store.ts";
 import { realPlatform } from "./platform.ts";
-import { resultOf, valueOf } from "./results.ts";
 import { composeCommand, refuseCommand } from "./shape-check.ts";
 
 export { ExitCode, type HostOptions, type OpenOptions };
@@ -202,4 +201,59 @@ export class StoreClosed extends Error {
 /** Acts for a tenant as a whole; 0 for the operator. */
 export function systemCaller(tenantId: number): Caller {
   return { actor: { kind: ActorKind.SYSTEM, id: 0 }, tenantId, organizationId: 0 };
+}
+
+// Outcomes as the library shows them: a value, or a refusal whose code is a name.
+
+/** By the number that the engine uses. */
+export type CodeNames = { readonly [Name in keyof typeof Codes as (typeof Codes)[Name]]: Name };
+
+/** Why a call was refused. */
+export type RefusalCode = Exclude<keyof typeof Codes, "OK"> | "HISTORY_GONE";
+
+/** What a call came to: `ok` tells a value from a refusal. A refused call changed nothing. */
+export type Result<Value, Code extends RefusalCode = RefusalCode> =
+  | { readonly ok: true; readonly value: Value }
+  | Refusal<Code>;
+
+export interface Refusal<Code extends RefusalCode = RefusalCode> {
+  readonly ok: false;
+  readonly code: Code;
+  /** One sentence for a person. */
+  readonly detail: string;
+  /** Every refused object or member, in the order of the request. Empty when the code says all. */
+  readonly errors: readonly FieldError[];
+}
+
+const NAMES = new Map(Object.entries(Codes).map(([name, code]) => [code, name as RefusalCode]));
+
+export function resultOf<Value>(outcome: Outcome<Value>): Result<Value> {
+  if (isGranted(outcome)) return { ok: true, value: outcome.value };
+  const { refused, detail, errors } = outcome;
+  return { ok: false, code: NAMES.get(refused)!, detail, errors };
+}
+
+/**
+ * The value of a result, where no refusal is expected.
+ *
+ * @throws Refused when the call was refused.
+ */
+export function valueOf<Value>(result: Result<Value>): Value {
+  if (result.ok) return result.value;
+  throw new Refused(result);
+}
+
+/** A refusal where none was expected. */
+export class Refused extends Error {
+  override readonly name = "Refused";
+  readonly code: RefusalCode;
+  /** As in `Refusal`. */
+  readonly errors: readonly FieldError[];
+
+  constructor({ code, detail, errors }: Refusal) {
+    const fields = errors.map(({ field, code: fault, message }) => `${field} ${fault}: ${message}`);
+    super([detail, ...fields].join("; "));
+    this.code = code;
+    this.errors = errors;
+  }
 }

@@ -2,21 +2,25 @@
  * Recovers the state from disk: the newest intact snapshot and the log after it. Without one it
  * replays the whole log, if the log still has its beginning, and fails otherwise.
  */
-import { affectedPartitions } from "../../engine/affected-partitions.ts";
-import { baseOfCell } from "../../engine/cells/ranges.ts";
+import { affectedPartitions } from "../../engine/apply.ts";
+import { baseOfCell } from "../../engine/cells.ts";
 import { State } from "../../engine/state.ts";
-import { checkState } from "../../engine/verify/check.ts";
+import { checkState } from "../../engine/verify.ts";
 import type { Disk } from "../disk/disk.ts";
 import { SnapshotsDamaged } from "../disk/faults.ts";
 import { removeTemporary } from "../disk/transfer.ts";
 import type { Replay } from "../log/codec.ts";
-import { type LogOptions, recoverLog } from "../log/open-log.ts";
-import { findSegments } from "../log/read-log.ts";
-import type { Recovered, RecoveryReport } from "../log/recover.ts";
-import { LOG_FOLDER } from "../log/segment-header.ts";
+import {
+  type LogOptions,
+  type Recovered,
+  recoverLog,
+  type RecoveryReport,
+} from "../log/recover.ts";
+import { findSegments } from "../log/log-reader.ts";
+import { LOG_FOLDER } from "../log/frame.ts";
 import { SNAPSHOT_FOLDER, startOf } from "../snapshot/file.ts";
 import { loadNewest, replayAfter } from "../snapshot/load.ts";
-import type { SnapshotsStart } from "../snapshot/options.ts";
+import type { SnapshotsStart } from "../snapshot/build.ts";
 
 /** The progress of recovery: partitions of the snapshot, then segments of the log. */
 export interface RecoveryProgress {

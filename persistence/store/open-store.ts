@@ -2,28 +2,48 @@
  * Assembles a store: the only place that joins engine, log, snapshots, audit trail and data folder.
  * Everything else comes from the platform, so a simulation runs exactly this code.
  */
-import { Engine } from "../../engine/engine.ts";
+import { apply, noteSequence } from "../../engine/apply.ts";
+import { assert } from "../../engine/assert.ts";
+import { Engine, type Position } from "../../engine/engine.ts";
 import type { Observer } from "../../engine/ports.ts";
 import type { State } from "../../engine/state.ts";
 import { auditedSequence } from "../audit/file.ts";
 import { type AuditReport, makeAuditFile } from "../audit/keeper.ts";
 import { AuditThread } from "../audit/thread.ts";
-import { type DataFolder, openDataFolder, type StorePlace } from "../disk/data-folder.ts";
-import type { ClusterHost } from "../cluster/cluster-host.ts";
-import { setAsideEmpty } from "../cluster/empty-segment.ts";
-import type { ClusterOptions } from "../cluster/options.ts";
+import { CellKeys } from "../cluster/etcd.ts";
+import { FollowedLog } from "../cluster/follower.ts";
+import { ClusterHost } from "../cluster/host.ts";
+import { type ClusterOptions, TooFarBehind } from "../cluster/options.ts";
+import { type MachineTime, type Scheduler, ServiceClock } from "../disk/clock.ts";
+import {
+  containsStore,
+  type DataFolder,
+  openDataFolder,
+  type StorePlace,
+} from "../disk/data-folder.ts";
+import type { Disk } from "../disk/disk.ts";
 import type { StoreFault } from "../disk/faults.ts";
-import type { Scheduler } from "../disk/scheduler.ts";
-import { ServiceClock } from "../disk/service-clock.ts";
-import { LogWriter, type OnBatch } from "../log/log-writer.ts";
-import { beginEpoch } from "../log/open-log.ts";
-import { type BuildParts, buildSnapshot } from "../snapshot/build.ts";
-import type { SnapshotReport } from "../snapshot/options.ts";
-import { prune } from "../snapshot/prune.ts";
+import { readFileNow } from "../disk/transfer.ts";
+import {
+  LOG_FOLDER,
+  padToSector,
+  payloadIsIntact,
+  readFrameHeader,
+  SEGMENT_HEADER_BYTES,
+  segmentName,
+} from "../log/frame.ts";
+import { type ChainMark, findSegments } from "../log/log-reader.ts";
+import { type LogStats, LogWriter, type OnBatch } from "../log/log-writer.ts";
+import { beginEpoch, BROKEN_SUFFIX, type LogOptions } from "../log/recover.ts";
+import { type BuildParts, buildSnapshot, prune, type SnapshotReport } from "../snapshot/build.ts";
 import { Snapshots, TURN_MS } from "../snapshot/snapshots.ts";
 import { SnapshotThread } from "../snapshot/thread.ts";
-import { HostLog, type Led, refuseNewFolder } from "./host-log.ts";
-import { openState, type RecoveryProgress, type StateReport } from "./open-state.ts";
+import {
+  openState,
+  type ReadState,
+  type RecoveryProgress,
+  type StateReport,
+} from "./open-state.ts";
 import type { Platform } from "./platform.ts";
 
 /** The options of the library, and those of everyone who opens a store. */
@@ -379,4 +399,250 @@ async function closeAll(
     await thread.close();
     await release();
   }
+}
+
+// The log of a host of a cluster: followed until the host leads, and written from then on.
+
+const ASK_DEADLINE_MS = 2_000;
+const RETRY_DELAY_MS = 200;
+
+export interface HostLogOptions extends Omit<LogOptions, "replay" | "start" | "check">, StorePlace {
+  readonly time: MachineTime;
+  readonly cluster: ClusterOptions;
+  readonly secret: string;
+  readonly read: ReadState;
+}
+
+/** What the engine of a leader begins with. */
+interface Led {
+  readonly journal: LogWriter;
+  readonly position: Position;
+  readonly cluster?: ClusterHost;
+}
+
+/** Shows snapshots and trail one log, whoever writes it. */
+class HostLog {
+  readonly #options: HostLogOptions;
+  readonly #followed: FollowedLog;
+  readonly #host: ClusterHost;
+  #observer: Observer | null = null;
+  #journal: LogWriter | null = null;
+  #begun: { resolve: (led: Led) => void; reject: (fault: StoreFault) => void } | null = null;
+
+  constructor(options: HostLogOptions) {
+    const { disk, folder, storeId, secret, clock, scheduler, time, cluster, read } = options;
+    const { onBatch } = options;
+    this.#options = options;
+    const onFault = (fault: StoreFault) => this.#fail(fault);
+    this.#followed = new FollowedLog({
+      disk,
+      clock,
+      storeId,
+      onBatch,
+      onFault,
+      folder: `${folder}/${LOG_FOLDER}`,
+      scan: read.scan,
+      newest: read.newest,
+      onDurable: (sequence) => this.#observer!.durable(sequence),
+    });
+    this.#host = new ClusterHost({
+      ...cluster,
+      scheduler,
+      time,
+      disk,
+      folder,
+      storeId,
+      secret,
+      onFault,
+      log: this.#followed,
+      onLead: () => void this.#lead(),
+    });
+    this.#replayWithEngine(read);
+  }
+
+  get mark(): ChainMark | null {
+    return (this.#journal ?? this.#followed).mark;
+  }
+
+  get hasFailed(): boolean {
+    return (this.#journal ?? this.#followed).hasFailed;
+  }
+
+  /** As of the log of a leader. */
+  whenWritten(done: () => void): void {
+    if (this.#journal === null) done();
+    else this.#journal.whenWritten(done);
+  }
+
+  get stats(): Pick<LogStats, "bytes"> {
+    const led = this.#journal?.stats.bytes ?? 0;
+    return { bytes: this.#followed.bytes + led };
+  }
+
+  /** Settles when this host leads. To be called once. @throws StoreFault when it never can. */
+  lead(observer: Observer): Promise<Led> {
+    assert(this.#observer === null, "a host is started once");
+    this.#observer = observer;
+    return new Promise((resolve, reject) => {
+      this.#begun = { resolve, reject };
+      this.#host.start();
+      this.#options.cluster.onStanding?.(this.#host);
+    });
+  }
+
+  /** The same steps as in the engine, in the same order. */
+  #replayWithEngine({ state, scan, replayWith }: ReadState): void {
+    state.sequence = scan.sequence;
+    replayWith((sequence, timeMs, record) => {
+      this.#observer!.beforeApply(sequence, timeMs, record);
+      state.sequence = sequence;
+      noteSequence(state, sequence, record);
+      apply(state, record, timeMs, sequence);
+    });
+  }
+
+  async #lead(): Promise<void> {
+    const host = this.#host;
+    const { read, scheduler } = this.#options;
+    const pendingRecords = () => this.#journal?.stats.pendingRecords ?? 0;
+    const gathering = new Gathering(scheduler, pendingRecords);
+    const { sequence, timeMs } = read.scan;
+    try {
+      const journal = await beginEpoch(
+        {
+          ...this.#options,
+          commit: (frame, place, done) => host.commit(frame, place, done),
+          hasRoom: () => host.hasRoom,
+          gather: gathering,
+        },
+        read.scan,
+      );
+      this.#journal = journal;
+      host.lead(journal);
+      this.#begun!.resolve({ journal, position: { sequence, timeMs }, cluster: host });
+    } catch (error) {
+      this.#fail(error as StoreFault);
+    }
+  }
+
+  #fail(fault: StoreFault): void {
+    if (this.#journal === null) this.#begun!.reject(fault);
+    else this.#journal.fail(fault);
+  }
+}
+
+/**
+ * An empty folder begins a cell. When the cell has a store already, the folder needs a copy of it.
+ * @throws TooFarBehind; then nothing was changed.
+ */
+async function refuseNewFolder(
+  { disk, scheduler }: Platform,
+  folder: string,
+  { etcd, cell }: ClusterOptions,
+): Promise<void> {
+  if (containsStore(disk, folder)) return;
+  const { store } = new CellKeys(cell);
+  const request = { from: store, to: `${store}\0`, limit: 1 };
+  await new Promise<void>((resolve, reject) => {
+    const ask = () =>
+      etcd.range(request, ASK_DEADLINE_MS, (reply) => {
+        if (reply.kind !== "done") scheduler.later(RETRY_DELAY_MS, ask);
+        else if (reply.value.pairs.length === 0) resolve();
+        else reject(new TooFarBehind(folder, "it is empty, and the cell has a store"));
+      });
+    ask();
+  });
+}
+
+// When the next frame of the leader leaves. A frame takes several milliseconds, and clients that
+// wait for an answer send their next request when they have it. A frame that left with the first of
+// these would make most others wait for the frame after it, and each frame costs processor time on
+// all hosts. So a frame waits for as many requests as the last one answered, while they arrive.
+
+const LOOK_EVERY_MS = 1;
+/** After so many looks in a row without another record, none is expected any more. */
+const QUIET_LOOKS = 3;
+/** Bounds the delay: without it, a constant stream of requests would delay all of them. */
+const LOOKS_MAX = 6;
+
+/** A frame that waits for records. */
+interface Waiting {
+  readonly send: () => void;
+  /** At the last look. */
+  readonly records: number;
+  readonly looks: number;
+  readonly quietLooks: number;
+}
+
+export class Gathering {
+  readonly #scheduler: Scheduler;
+  readonly #pendingRecords: () => number;
+  #sentRecords = 0;
+  #expectedRecords = 0;
+  #waiting: Waiting | null = null;
+  #cancelLook: (() => void) | null = null;
+
+  /** @param pendingRecords - How many records the next frame has so far. */
+  constructor(scheduler: Scheduler, pendingRecords: () => number) {
+    this.#scheduler = scheduler;
+    this.#pendingRecords = pendingRecords;
+  }
+
+  /** To be called before the answers of the last frame leave: those who get them come back. */
+  answered(): void {
+    this.#expectedRecords = this.#pendingRecords() + this.#sentRecords;
+  }
+
+  /** To be called when the next frame may leave and has something, or with its first record. */
+  begin(send: () => void): void {
+    const records = this.#pendingRecords();
+    this.#waiting = { send, records, looks: 0, quietLooks: 0 };
+    this.#scheduler.soon(() => this.#look());
+  }
+
+  /** To be called with each further record. */
+  added(): void {
+    if (this.#waiting !== null && this.#pendingRecords() === this.#expectedRecords) {
+      this.#scheduler.soon(() => this.#look());
+    }
+  }
+
+  #look(): void {
+    const waiting = this.#waiting;
+    if (waiting === null) return;
+    const { send, looks } = waiting;
+    const records = this.#pendingRecords();
+    const quietLooks = records > waiting.records ? 0 : waiting.quietLooks + 1;
+    const isDue = quietLooks === QUIET_LOOKS || looks === LOOKS_MAX;
+    this.#cancelLook?.();
+    if (records >= this.#expectedRecords || isDue) {
+      this.#sentRecords = records;
+      this.#waiting = null;
+      this.#cancelLook = null;
+      return send();
+    }
+    this.#waiting = { send, records, looks: looks + 1, quietLooks };
+    this.#cancelLook = this.#scheduler.later(LOOK_EVERY_MS, () => this.#look());
+  }
+}
+
+// Sets a newest segment without a whole frame aside. A leader begins a segment before the first
+// frame of it is in etcd; if the host is lost in between, another leader begins the same segment.
+
+/** @param folder - The data folder. @returns Whether there was one. */
+export function setAsideEmpty(disk: Disk, folder: string): boolean {
+  const newest = findSegments(disk, folder).at(-1);
+  if (newest === undefined) return false;
+  const log = `${folder}/${LOG_FOLDER}`;
+  const path = `${log}/${segmentName(newest)}`;
+  const bytes = readFileNow(disk, path);
+  const header = readFrameHeader(bytes, SEGMENT_HEADER_BYTES);
+  if (header !== null) {
+    const end = SEGMENT_HEADER_BYTES + padToSector(header.frameBytes);
+    const frame = bytes.subarray(SEGMENT_HEADER_BYTES, end);
+    if (end <= bytes.length && payloadIsIntact(frame)) return false;
+  }
+  disk.renameNow(path, `${path}${BROKEN_SUFFIX}`);
+  disk.syncFolderNow(log);
+  return true;
 }

@@ -1,10 +1,9 @@
 /** The platform that a store runs on, and the real one. */
 import { randomBytes } from "node:crypto";
-import type { StartReader } from "../audit/reading/thread.ts";
+import type { StartReader } from "../audit/reader.ts";
 import type { StartAuditThread } from "../audit/thread.ts";
 import { type Disk, realDisk } from "../disk/disk.ts";
-import { realScheduler, type Scheduler } from "../disk/scheduler.ts";
-import { type MachineTime, realTime } from "../disk/service-clock.ts";
+import { type MachineTime, realScheduler, realTime, type Scheduler } from "../disk/clock.ts";
 import { workerThread } from "../disk/threads.ts";
 import type { StartSnapshotThread } from "../snapshot/thread.ts";
 

@@ -1,7 +1,12 @@
 /** Validates every member of a library caller's command, as the server validates a request. */
 import { Ajv, type ValidateFunction } from "ajv";
-import { type CommandKind, type CommandOf, COMMANDS, commandShape } from "../../engine/commands.ts";
-import { isCommandKind } from "../../engine/decide.ts";
+import {
+  type CommandKind,
+  type CommandOf,
+  COMMANDS,
+  commandShape,
+  isCommandKind,
+} from "../../engine/commands.ts";
 import {
   type FieldError,
   refuse,
@@ -9,10 +14,8 @@ import {
   refuseInvalid,
   Result,
 } from "../../engine/results.ts";
-import { composerOf } from "../../engine/shapes/composed.ts";
-import { FORMATS } from "../../engine/shapes/formats.ts";
-import type { Shape } from "../../engine/shapes/shape.ts";
-import { fieldErrorOf } from "../../engine/shapes/violations.ts";
+import { composerOf, fieldErrorOf } from "../../engine/violations.ts";
+import { FORMATS, type Shape } from "../../engine/schema.ts";
 import type { State } from "../../engine/state.ts";
 
 const ajv = new Ajv({ strict: true, allowUnionTypes: true, verbose: true });

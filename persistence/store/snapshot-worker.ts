@@ -3,8 +3,7 @@ import { workerData } from "node:worker_threads";
 import { auditedSequence } from "../audit/file.ts";
 import { realDisk } from "../disk/disk.ts";
 import { portOfThisThread } from "../disk/threads.ts";
-import { serveSnapshots } from "../snapshot/service.ts";
-import type { SnapshotThreadData } from "../snapshot/thread.ts";
+import { serveSnapshots, type SnapshotThreadData } from "../snapshot/thread.ts";
 
 const data = workerData as SnapshotThreadData;
 const { folder, storeId } = data;

@@ -19,7 +19,7 @@ import type {
   TenantRow,
   WebhookRow,
 } from "../../engine/catalog.ts";
-import { cellOf } from "../../engine/cells/ranges.ts";
+import { cellOf } from "../../engine/cells.ts";
 import type { Clock } from "../../engine/ports.ts";
 
 /** The owner of a key. */

@@ -4,16 +4,15 @@
  * either the client or a thief has a newer one, and the login ends for both.
  */
 import { randomBytes } from "node:crypto";
+import { hash, verify } from "@node-rs/argon2";
+import type { Caller, LoginTokens } from "../../engine/bodies.ts";
 import type { AccountRow, LoginRow } from "../../engine/catalog.ts";
 import type { Engine, Outcome } from "../../engine/engine.ts";
-import { accountsByEmail, emailKey } from "../../engine/queries/lookups.ts";
+import { accountsByEmail, emailKey } from "../../engine/queries/access.ts";
 import { ActorKind } from "../../engine/records.ts";
 import { isGranted, isRefused } from "../../engine/results.ts";
-import type { LoginTokens } from "../../engine/shapes/bodies.ts";
-import type { Caller } from "../../engine/shapes/caller.ts";
 import { isSame, type Keys, sha256 } from "./keys.ts";
-import type { Passwords } from "./passwords.ts";
-import { Throttle } from "./throttle.ts";
+import { Throttle } from "./limits.ts";
 
 const TOKEN_LIFETIME_MS = 3_600_000;
 const REFRESH_LIFETIME_MS = 30 * 24 * 3_600_000;
@@ -119,18 +118,19 @@ export class Logins {
 
   /** The account of a valid access token; null for any other text. */
   accountOf(token: string): AccountRow | null {
-    const hash = sha256(token);
+    const tokenHash = sha256(token);
     const { catalog } = this.#engine.state;
-    const login = catalog.loginOf(hash);
-    if (login?.tokenSha256 !== hash || login.tokenExpiresAtMs <= this.#engine.nowMs()) return null;
+    const login = catalog.loginOf(tokenHash);
+    if (login?.tokenSha256 !== tokenHash || login.tokenExpiresAtMs <= this.#engine.nowMs())
+      return null;
     return catalog.accounts.get(login.accountId) ?? null;
   }
 
   #findRefresh(refreshToken: string): { login: LoginRow; account: AccountRow } | null {
-    const hash = sha256(refreshToken);
+    const tokenHash = sha256(refreshToken);
     const { catalog } = this.#engine.state;
-    const login = catalog.loginOf(hash);
-    if (login?.refreshSha256 !== hash || login.refreshExpiresAtMs <= this.#engine.nowMs()) {
+    const login = catalog.loginOf(tokenHash);
+    if (login?.refreshSha256 !== tokenHash || login.refreshExpiresAtMs <= this.#engine.nowMs()) {
       return null;
     }
     const account = catalog.accounts.get(login.accountId);
@@ -182,4 +182,65 @@ export class Logins {
 function callerOf(account: AccountRow): Caller {
   const actor = { kind: ActorKind.ACCOUNT, id: account.id };
   return { actor, tenantId: account.superAdminOf ?? 0, organizationId: 0 };
+}
+
+// Password hashes: argon2id with the parameters of OWASP's password storage cheat sheet. There are
+// two lanes, so logins do not delay the creation of organizations. Each hashes one password at a
+// time, because hashing takes a thread of the pool that the syncs of the log need too.
+
+const PARAMETERS = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
+/** A password takes about 20 ms. */
+export const CHECKS_MAX = 100;
+export const HASHES_MAX = 20;
+
+/** Runs tasks in turn. */
+export class Lane {
+  readonly #tasksMax: number;
+  #last: Promise<unknown> = Promise.resolve();
+  /** Tasks that have not ended. */
+  count = 0;
+  /** How often there was no room. */
+  refused = 0;
+
+  constructor(tasksMax: number) {
+    this.#tasksMax = tasksMax;
+  }
+
+  /** To be asked before a task is added. */
+  hasRoom(): boolean {
+    if (this.count < this.#tasksMax) return true;
+    this.refused += 1;
+    return false;
+  }
+
+  run<Value>(task: () => Promise<Value>): Promise<Value> {
+    this.count += 1;
+    const result = this.#last.then(task).finally(() => {
+      this.count -= 1;
+    });
+    this.#last = result.catch(() => undefined);
+    return result;
+  }
+}
+
+export class Passwords {
+  /** Logins. */
+  readonly checks = new Lane(CHECKS_MAX);
+  /** New accounts. */
+  readonly hashes = new Lane(HASHES_MAX);
+  #decoy: Promise<string> | undefined;
+
+  hash(password: string): Promise<string> {
+    return this.hashes.run(() => hash(password, PARAMETERS));
+  }
+
+  /** @param passwordHash - Null for an unknown account: takes as long, and is always wrong. */
+  async isRight(passwordHash: string | null, password: string): Promise<boolean> {
+    this.#decoy ??= this.hash("a password that nobody has");
+    const isRight = await this.checks.run(async () => {
+      const known = passwordHash ?? (await this.#decoy!);
+      return verify(known, password);
+    });
+    return isRight && passwordHash !== null;
+  }
 }

@@ -8,15 +8,520 @@
  *
  * The number of that cell is in the parts and in the receipts, so it opens in no third one.
  */
-import type { OrganizationRow } from "../../engine/catalog.ts";
-import { cellOf, type OrganizationMove } from "../../engine/cells/ranges.ts";
+import { createHash } from "node:crypto";
+import { setImmediate as turn } from "node:timers/promises";
+import type {
+  AccountRow,
+  CatalogPut,
+  EventRow,
+  LayoutRow,
+  OrganizationRow,
+  TableName,
+  WebhookRow,
+} from "../../engine/catalog.ts";
+import { cellOf, type OrganizationMove, placeInCell } from "../../engine/cells.ts";
+import type { CommandOf } from "../../engine/commands.ts";
+import { NONE, PRICES_PER_EVENT_MAX } from "../../engine/constants.ts";
 import type { Engine } from "../../engine/engine.ts";
-import { isRefused, refuse, type Refusal, Result } from "../../engine/results.ts";
+import type { Partition } from "../../engine/inventory/partition.ts";
+import { Move, SeatState } from "../../engine/inventory/states.ts";
+import { PackedLayout } from "../../engine/layout/packed.ts";
+import { ActorKind, type MoveRecord, RecordType } from "../../engine/records.ts";
+import { isRefused, type Refusal, refuse, Result } from "../../engine/results.ts";
+import type { State } from "../../engine/state.ts";
+import { ownerOf, type ReplyRow } from "../../engine/stored-replies.ts";
+import type { MoveStep, MoveView, OrganizationMoves, SentPart } from "../api/services.ts";
 import { isSame, type Keys } from "../auth/keys.ts";
-import type { MoveStep, MoveView, OrganizationMoves, SentPart } from "../routing/services.ts";
-import { answer, type Answer, type Problem } from "../wire/answers.ts";
-import { beginArrival, CALLER, type Place, storePart } from "./arrival.ts";
-import { type Part, partsOf } from "./parts.ts";
+import { answer, type Answer, type Problem } from "../http/answers.ts";
+
+// Stores the parts of an organization that arrives. Ids stay as they are; what is numbered in each
+// cell anew are partitions, holds and records.
+
+type Arrival = CommandOf<"arrive">["arrival"];
+
+const ACTOR = { kind: ActorKind.SYSTEM, id: 0 } as const;
+const CALLER = { actor: ACTOR, tenantId: 0, organizationId: 0 };
+/** Records of one turn of the event loop: they take a few milliseconds. */
+const RECORDS_PER_TURN = 500;
+/** A hold that expires during the move expires this long after it has arrived. */
+const LIFETIME_MS_MIN = 1_000;
+
+/**
+ * Up to a remaining lifetime, the steps to which it is rounded up: the engine has a queue for each
+ * lifetime, so there must not be too many of them.
+ */
+const LIFETIME_STEPS_MS = [
+  [3_600_000, 1_000],
+  [7 * 86_400_000, 60_000],
+  [Infinity, 3_600_000],
+] as const;
+
+/** Where parts arrive. */
+interface Place {
+  readonly engine: Engine;
+  readonly unpacked: (bytes: Uint8Array) => PackedLayout;
+}
+
+interface Beginning {
+  readonly move: OrganizationMove;
+  readonly tenantId: number;
+  readonly isTrial: boolean | null | undefined;
+}
+
+/** @returns Why the organization cannot arrive; null when its row is stored, or could be. */
+function beginArrival(
+  { engine }: Place,
+  { row, accounts }: OrganizationPart,
+  { move, tenantId, isTrial }: Beginning,
+): Refusal | null {
+  const own: OrganizationRow = { ...row, tenantId, move };
+  const command = { kind: "beginArrival", caller: CALLER, row: own, accounts } as const;
+  const outcome = isTrial === true ? engine.check(command) : engine.submit(command);
+  return isRefused(outcome) ? outcome : null;
+}
+
+/** @returns Why the part was not stored; null when it was. */
+function storePart(place: Place, organizationId: number, part: Part): Promise<Refusal | null> {
+  const arriving = new Arriving(place, organizationId);
+  switch (part.kind) {
+    case "organization":
+      return Promise.resolve(refuse(Result.INVALID_STATUS_TRANSITION, "It has begun to arrive."));
+    case "rows":
+      return arriving.rows(part);
+    case "layout":
+      return arriving.layout(part);
+    case "prices":
+      return arriving.prices(part);
+    case "holds":
+      return arriving.holds(part);
+    case "taken":
+      return arriving.taken(part);
+  }
+  return part satisfies never;
+}
+
+class Arriving {
+  readonly #place: Place;
+  readonly #organizationId: number;
+  #records = 0;
+
+  constructor(place: Place, organizationId: number) {
+    this.#place = place;
+    this.#organizationId = organizationId;
+  }
+
+  rows({ table, rows }: RowsPart): Promise<Refusal | null> {
+    const { catalog, sequence } = this.#place.engine.state;
+    // The rows come from a cell that had checked them, and were sealed on the way.
+    const puts = rows.map((row) => ({ table, row }) as unknown as CatalogPut);
+    if (table === "events") {
+      const numbered = (rows as EventRow[]).map((row, i): CatalogPut => {
+        return { table, row: { ...row, partition: placeInCell(catalog.nextId + i) } };
+      });
+      return this.#store({ newIds: rows.length, puts: numbered });
+    }
+    if (table === "webhooks") {
+      const begun = (rows as WebhookRow[]).map(({ earlier: _, ...row }): CatalogPut => {
+        return { table, row: { ...row, activeSince: sequence } };
+      });
+      return this.#store({ newIds: 0, puts: begun });
+    }
+    if (table !== "replies") return this.#store({ newIds: 0, puts });
+    // A longer body stays in the trail of the other cell.
+    const short = (rows as ReplyRow[]).map((reply): CatalogPut => {
+      const { bodyLength: _, ...row } = reply;
+      return { table, row };
+    });
+    return this.#store({ newIds: 0, puts: short });
+  }
+
+  layout({ row, isPacked }: LayoutPart): Promise<Refusal | null> {
+    const document = isPacked
+      ? this.#place.unpacked(Buffer.from(String(row.document), "base64"))
+      : row.document;
+    const put = { table: "layouts", row: { ...row, document } } as unknown as CatalogPut;
+    return this.#store({ newIds: 0, puts: [put] });
+  }
+
+  async prices({ eventId, runs, areas, lostSlot }: PricesPart): Promise<Refusal | null> {
+    const { catalog } = this.#place.engine.state;
+    if (lostSlot !== 0) {
+      const price = { id: catalog.nextId, eventId, slot: lostSlot, name: "removed" };
+      const row = { ...price, renamedAtMs: 0, externalId: null };
+      const refusal = await this.#store({ newIds: 1, puts: [{ table: "prices", row }] });
+      if (refusal !== null) return refusal;
+    }
+    if (runs.length + areas.length === 0) return null;
+    return this.#store({
+      type: RecordType.PRICE,
+      actor: ACTOR,
+      partition: this.#eventOf(eventId).partition,
+      runs: Uint32Array.from(runs),
+      areas: Uint32Array.from(areas),
+    });
+  }
+
+  async holds({ eventId, holds }: HoldsPart): Promise<Refusal | null> {
+    const event = this.#eventOf(eventId);
+    for (const hold of holds) {
+      // oxlint-disable-next-line no-await-in-loop -- a hold takes the slot after the one before it
+      const refusal = await this.#store(() => this.#lockOf(event, hold));
+      if (refusal !== null) return refusal;
+    }
+    return null;
+  }
+
+  async taken({ eventId, sold, blocked, lostSlot, digest }: TakenPart): Promise<Refusal | null> {
+    const event = this.#eventOf(eventId);
+    const { state } = this.#place.engine;
+    const refusal =
+      (await this.#take(event, Move.DIRECT_SALE, sold)) ??
+      (await this.#take(event, Move.BLOCK, blocked)) ??
+      (await this.#removeLost(eventId, lostSlot));
+    if (refusal !== null) return refusal;
+    if (digestOf(state.partitionOf(event)) === digest) return null;
+    const detail = `The inventory of event ${eventId} is not the same as in the other cell.`;
+    return refuse(Result.INVALID_STATUS_TRANSITION, detail);
+  }
+
+  #take(event: EventRow, move: Move, { seats, areas }: Taken): Promise<Refusal | null> {
+    if (seats.length + areas.length === 0) return Promise.resolve(null);
+    return this.#store(moveRecord(event, { move, seats, areas }));
+  }
+
+  /** The seats that had it are left as they are without a price that they once had. */
+  #removeLost(eventId: string, slot: number): Promise<Refusal | null> {
+    const price = this.#place.engine.state.catalog.pricesOf(eventId).get(slot);
+    if (slot === 0 || price === undefined) return Promise.resolve(null);
+    return this.#store({ priceId: price.id });
+  }
+
+  #lockOf(event: EventRow, { seats, areas, ...hold }: SentHold): MoveRecord {
+    const { engine } = this.#place;
+    const nowMs = engine.nowMs();
+    const slot = engine.state.partitionOf(event).holds.nextSlot;
+    const { session, holdType, expiresAtMs: endMs } = hold;
+    const expiresAtMs = endMs === 0 ? 0 : nowMs + lifetimeOf(endMs - nowMs);
+    const record = moveRecord(event, { move: Move.LOCK, seats, areas, slot });
+    return { ...record, session, holdType, expiresAtMs };
+  }
+
+  #eventOf(eventId: string): EventRow {
+    return this.#place.engine.state.catalog.events.get(eventId)!;
+  }
+
+  /** Waits while the log has too much to write. */
+  async #store(arrival: Arrival | (() => Arrival)): Promise<Refusal | null> {
+    const { engine } = this.#place;
+    const ownerId = this.#organizationId;
+    this.#records += 1;
+    if (this.#records % RECORDS_PER_TURN === 0) await turn();
+    for (;;) {
+      const made = typeof arrival === "function" ? arrival() : arrival;
+      const command = { kind: "arrive", caller: CALLER, ownerId, arrival: made } as const;
+      const outcome = engine.submit(command);
+      if (!isRefused(outcome)) return null;
+      if (outcome.refused !== Result.OVERLOADED) return outcome;
+      // oxlint-disable-next-line no-await-in-loop -- the log has no room before
+      await new Promise<void>((resolve) => {
+        engine.afterDurable(resolve);
+      });
+    }
+  }
+}
+
+function lifetimeOf(leftMs: number): number {
+  const lifetimeMs = Math.max(leftMs, LIFETIME_MS_MIN);
+  const [, stepMs] = LIFETIME_STEPS_MS.find(([upToMs]) => lifetimeMs <= upToMs)!;
+  return Math.ceil(lifetimeMs / stepMs) * stepMs;
+}
+
+function moveRecord(
+  { partition }: EventRow,
+  { move, seats, areas, slot = NONE }: Taken & { readonly move: Move; readonly slot?: number },
+): MoveRecord {
+  const triples: number[] = [];
+  for (let i = 0; i < areas.length; i += 2) triples.push(areas[i]!, slot, areas[i + 1]!);
+  return {
+    type: RecordType.MOVE,
+    actor: ACTOR,
+    partition,
+    move,
+    hold: slot,
+    expiresAtMs: 0,
+    session: "",
+    holdType: "",
+    seats: Uint32Array.from(seats),
+    areas: Uint32Array.from(triples),
+  };
+}
+
+// The inventory of an event as parts of a move: assigned prices, holds, and what is sold or
+// blocked. Seats and areas are named by their indexes, which are the same wherever the same layout
+// is.
+
+const { WITHDRAWN, SOLD, BLOCKED } = SeatState;
+/** Holds of one part. */
+const HOLDS_PER_PART = 2_000;
+
+/** The members of `PriceRecord`. */
+interface PricesPart {
+  readonly kind: "prices";
+  readonly eventId: string;
+  readonly runs: readonly number[];
+  readonly areas: readonly number[];
+  /**
+   * A slot without a price, for seats that had one and lost it: they get a price of that slot,
+   * which is removed at the end. 0 when there are none.
+   */
+  readonly lostSlot: number;
+}
+
+interface SentHold {
+  readonly session: string;
+  readonly holdType: string;
+  /** Milliseconds since 1970; 0 for never. */
+  readonly expiresAtMs: number;
+  readonly seats: readonly number[];
+  /** Pairs: area, places. */
+  readonly areas: readonly number[];
+}
+
+interface HoldsPart {
+  readonly kind: "holds";
+  readonly eventId: string;
+  readonly holds: readonly SentHold[];
+}
+
+/** Seats, and pairs of area and places, in one state. */
+interface Taken {
+  readonly seats: readonly number[];
+  readonly areas: readonly number[];
+}
+
+/** The last part of an event. */
+interface TakenPart {
+  readonly kind: "taken";
+  readonly eventId: string;
+  readonly sold: Taken;
+  readonly blocked: Taken;
+  readonly lostSlot: number;
+  /** `digestOf` the inventory. */
+  readonly digest: string;
+}
+
+type InventoryPart = PricesPart | HoldsPart | TakenPart;
+
+/** The parts of an event, in their order. Each is made when it is called for. */
+function inventoryParts(state: State, event: EventRow): (() => InventoryPart)[] {
+  const partition = () => state.partitionOf(event);
+  const eventId = event.id;
+  const lostSlot = () => lostSlotOf(partition(), state.catalog.pricesOf(eventId));
+  const holdParts = Math.ceil(partition().holds.count / HOLDS_PER_PART);
+  return [
+    () => pricesPart(eventId, partition(), lostSlot()),
+    ...Array.from({ length: holdParts }, (_, i) => () => holdsPart(eventId, partition(), i)),
+    () => ({
+      kind: "taken",
+      eventId,
+      sold: takenIn(partition(), SOLD),
+      blocked: takenIn(partition(), BLOCKED),
+      lostSlot: lostSlot(),
+      digest: digestOf(partition()),
+    }),
+  ];
+}
+
+function hasLostPrice({ state, price }: Partition, seat: number): boolean {
+  return state[seat] === WITHDRAWN || (state[seat] === SOLD && price[seat] === 0);
+}
+
+function lostSlotOf(partition: Partition, prices: ReadonlyMap<number, unknown>): number {
+  const { layout, areas } = partition;
+  let isNeeded = false;
+  for (let seat = 0; seat < layout.seatCount && !isNeeded; seat++) {
+    isNeeded = hasLostPrice(partition, seat);
+  }
+  for (let area = 0; area < areas.count; area++) {
+    if (areas.price[area] === 0 && areas.capacity(area) > 0) isNeeded = true;
+  }
+  if (!isNeeded) return 0;
+  for (let slot = 1; slot <= PRICES_PER_EVENT_MAX; slot++) if (!prices.has(slot)) return slot;
+  throw new RangeError("an event that moves has a free price slot");
+}
+
+/** Cost: O(seats), like all parts but those with holds. */
+function pricesPart(eventId: string, partition: Partition, lostSlot: number): PricesPart {
+  const { layout, price, areas } = partition;
+  const runs: number[] = [];
+  let slotBefore = 0;
+  for (let seat = 0; seat < layout.seatCount; seat++) {
+    const slot = hasLostPrice(partition, seat) ? lostSlot : price[seat]!;
+    if (slot !== 0 && slot === slotBefore) runs[runs.length - 1]! += 1;
+    else if (slot !== 0) runs.push(slot, seat, 1);
+    slotBefore = slot;
+  }
+  const triples: number[] = [];
+  for (let area = 0; area < areas.count; area++) {
+    const capacity = areas.capacity(area);
+    const slot = areas.price[area]!;
+    if (slot !== 0 || capacity > 0) triples.push(area, slot === 0 ? lostSlot : slot, capacity);
+  }
+  return { kind: "prices", eventId, runs, areas: triples, lostSlot };
+}
+
+/** By slot: pairs of area and places. */
+function heldPlaces({ areas }: Partition): Map<number, number[]> {
+  const held = new Map<number, number[]>();
+  for (let area = 0; area < areas.count; area++) {
+    for (const [slot, places] of areas.holdsIn(area)) {
+      const pairs = held.get(slot);
+      if (pairs === undefined) held.set(slot, [area, places]);
+      else pairs.push(area, places);
+    }
+  }
+  return held;
+}
+
+function holdsPart(eventId: string, partition: Partition, number: number): HoldsPart {
+  const first = number * HOLDS_PER_PART;
+  const slots = partition.holds.slots().slice(first, first + HOLDS_PER_PART);
+  const held = heldPlaces(partition);
+  const holds = slots.map((slot) => {
+    const { session, holdType, expiresAtMs } = partition.holds.get(slot);
+    const seats = [...partition.seatsOf(slot)];
+    return { session, holdType, expiresAtMs, seats, areas: held.get(slot) ?? [] };
+  });
+  return { kind: "holds", eventId, holds };
+}
+
+function takenIn({ layout, state, areas }: Partition, wanted: typeof SOLD | typeof BLOCKED): Taken {
+  const seats: number[] = [];
+  for (let seat = 0; seat < layout.seatCount; seat++) if (state[seat] === wanted) seats.push(seat);
+  const pairs: number[] = [];
+  for (let area = 0; area < areas.count; area++) {
+    const places = areas.places(area, wanted);
+    if (places > 0) pairs.push(area, places);
+  }
+  return { seats, areas: pairs };
+}
+
+/**
+ * A hash of the states, prices and holds of an inventory, without times and numbers of holds.
+ * Cost: O(seats + n log n) in the holds.
+ */
+function digestOf(partition: Partition): string {
+  const { state, price, areas, holds } = partition;
+  const held = heldPlaces(partition);
+  const texts = holds.slots().map((slot) => {
+    const { session, holdType } = holds.get(slot);
+    return JSON.stringify([session, holdType, [...partition.seatsOf(slot)], held.get(slot)]);
+  });
+  const counters = areas.copy();
+  const hash = createHash("sha256").update(state).update(bytesOf(price));
+  hash.update(bytesOf(counters.counts)).update(bytesOf(counters.price));
+  return hash.update(texts.sort().join("\n")).digest("hex");
+}
+
+function bytesOf({ buffer, byteOffset, byteLength }: ArrayBufferView): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, byteLength);
+}
+
+// Everything that belongs to an organization, as the parts in which it moves.
+
+/** Rows of one part. Those of schemas may have a thumbnail of 256 KiB. */
+const ROWS_PER_PART = 2_000;
+const SCHEMAS_PER_PART = 16;
+
+interface OrganizationPart {
+  readonly kind: "organization";
+  readonly row: OrganizationRow;
+  /** Those that belong to it, without their other organizations. */
+  readonly accounts: readonly AccountRow[];
+}
+
+interface RowsPart {
+  readonly kind: "rows";
+  readonly table: TableName;
+  readonly rows: readonly object[];
+}
+
+interface LayoutPart {
+  readonly kind: "layout";
+  /** A packed document is a text: Base64. */
+  readonly row: Omit<LayoutRow, "document"> & { readonly document: unknown };
+  readonly isPacked: boolean;
+}
+
+type Part = OrganizationPart | RowsPart | LayoutPart | InventoryPart;
+
+/**
+ * The parts of an organization that is leaving: it does not change meanwhile, so they are always
+ * the same. They are in an order in which each part has what it needs. Cost: O(rows of the cell);
+ * a part is made when it is called for.
+ */
+function partsOf(state: State, organization: OrganizationRow): readonly (() => Part)[] {
+  const { id } = organization;
+  const { catalog } = state;
+  const isOwn = (row: { readonly organizationId: number }) => row.organizationId === id;
+  const schemas = [...catalog.schemas.values()].filter(isOwn);
+  const schemaIds = new Set(schemas.map((schema) => schema.id));
+  const ofSchema = (row: { readonly schemaId: number }) => schemaIds.has(row.schemaId);
+  const events = [...catalog.events.values()].filter(isOwn);
+  const prices = events.flatMap((event) => [...catalog.pricesOf(event.id).values()]);
+  const layouts = schemas.flatMap((schema) => catalog.layouts.get(schema.id) ?? []);
+  const rows = (table: TableName, of: Iterable<object>) => rowParts(table, [...of]);
+  const own = <Row extends object>(
+    of: ReadonlyMap<unknown, Row>,
+    isWanted: (row: Row) => boolean,
+  ) => [...of.values()].filter(isWanted);
+  return [
+    () => organizationPart(state, organization),
+    ...rows("venues", own(catalog.venues, isOwn)),
+    ...rowParts("schemas", schemas, SCHEMAS_PER_PART),
+    ...layouts.map((layout) => () => layoutPart(layout)),
+    ...rows("zones", own(catalog.zones, ofSchema)),
+    ...rows("zoneAssignments", own(catalog.zoneAssignments, ofSchema)),
+    ...rows("clones", own(catalog.clones, isOwn)),
+    ...rows("series", own(catalog.series, isOwn)),
+    ...rows("events", events),
+    ...rows("prices", prices),
+    ...events.flatMap((event) => inventoryParts(state, event)),
+    ...rows(
+      "replies",
+      own(catalog.replies, (reply) => ownerOf(reply.id) === String(id)),
+    ),
+    // Last, so that they do not send what is stored before.
+    ...rows("webhooks", own(catalog.webhooks, isOwn)),
+  ];
+}
+
+function organizationPart({ catalog }: State, row: OrganizationRow): OrganizationPart {
+  const accounts = [...catalog.accounts.values()].filter(
+    ({ superAdminOf, organizationIds }) =>
+      superAdminOf === null && organizationIds.includes(row.id),
+  );
+  const own = accounts.map((account) => ({ ...account, organizationIds: [] }));
+  return { kind: "organization", row, accounts: own };
+}
+
+function rowParts(
+  table: TableName,
+  rows: readonly object[],
+  perPart = ROWS_PER_PART,
+): (() => RowsPart)[] {
+  return Array.from({ length: Math.ceil(rows.length / perPart) }, (_, i) => () => {
+    const first = i * perPart;
+    return { kind: "rows", table, rows: rows.slice(first, first + perPart) };
+  });
+}
+
+function layoutPart(row: LayoutRow): LayoutPart {
+  const { document } = row;
+  if (!(document instanceof PackedLayout)) return { kind: "layout", row, isPacked: false };
+  const text = Buffer.from(document.bytes).toString("base64");
+  return { kind: "layout", row: { ...row, document: text }, isPacked: true };
+}
 
 /** What is sealed. */
 interface Envelope {

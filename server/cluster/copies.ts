@@ -1,12 +1,11 @@
 /** Sends the store to a host that joins: over a WebSocket, as fast as that host takes it. */
 import { Result } from "../../engine/results.ts";
-import { startCopy } from "../../persistence/rescue/joining/copy-thread.ts";
+import { startCopy } from "../../persistence/rescue/copy-thread.ts";
 import { bearerOf } from "../auth/access.ts";
 import { isSame } from "../auth/keys.ts";
-import { type Answer, type Problem, upgrade } from "../wire/answers.ts";
-import type { RequestHead } from "../wire/front.ts";
-import type { Peer, SocketHandler } from "../wire/sockets.ts";
-import { COPY_PROTOCOL } from "./copy-path.ts";
+import { type Answer, type Problem, upgrade } from "../http/answers.ts";
+import type { RequestHead } from "../http/front.ts";
+import type { Peer, SocketHandler } from "../http/sockets.ts";
 
 /** One at a time: each reads the whole store. */
 export const COPIES_MAX = 1;
@@ -98,3 +97,7 @@ class SentCopy implements SocketHandler {
   /** The other host has nothing to say. */
   message(): void {}
 }
+
+/** Where a host that joins gets the store of a peer. */
+export const COPY_PATH = "/api/internal/copy";
+export const COPY_PROTOCOL = "frontrow.copy.v1";

@@ -1,17 +1,22 @@
 /**
  * `frontrow.commands.v1+binary`: a fixed layout, in which a lock of two seats takes 24 bytes. The
- * guide describes it; this file and `binary-codes.ts` are all that knows it. Numbers are
+ * guide describes it; this file and `binary-protocol.ts` are all that knows it. Numbers are
  * little-endian.
  */
 import { HOLD_TYPE_LENGTH_MAX, SESSION_LENGTH_MAX } from "../../engine/constants.ts";
 import type { FieldError } from "../../engine/results.ts";
-import type { Answer } from "../wire/answers.ts";
-import { REPLIES } from "../wire/replies.ts";
+import { type Answer, REPLIES } from "../http/answers.ts";
 import type { AnswerBuffer } from "./answer-buffer.ts";
-import { placeOf, reasonNumberOf, RESULT_NUMBERS, resultNumberOf } from "./binary-codes.ts";
-import { CALLS, type Command, NO_MEMORY, UNREADABLE } from "./command.ts";
-import { HANDLE_KINDS, type Handles } from "./handles.ts";
-import type { Protocol, Refused } from "./protocol.ts";
+import {
+  CALLS,
+  type Command,
+  HANDLE_KINDS,
+  type Handles,
+  NO_MEMORY,
+  type Protocol,
+  type Refused,
+  UNREADABLE,
+} from "./command.ts";
 
 const COMMAND_BYTES = 16;
 const OPEN_BYTES = 8;
@@ -235,4 +240,105 @@ function writeRefusal(to: AnswerBuffer, number: number, refusal: Refusal): void 
 function retrySecondsOf(headers: Answer["headers"]): number {
   const header = headers.find(([name]) => name === "Retry-After");
   return header === undefined ? 0 : Number(header[1]);
+}
+
+// The numbers in binary answers. A number never changes its meaning; new ones are added.
+
+/** `errorCode` by number. 0 and 1 are the answers `false` and `true`. */
+export const RESULT_CODES = [
+  "",
+  "",
+  "VALIDATION_FAILED",
+  "MALFORMED_REQUEST",
+  "INVENTORY_NOT_AVAILABLE",
+  "ORGANIZATION_DISABLED",
+  "ACCESS_DENIED",
+  "EVENT_ACCESS_DENIED",
+  "SALES_CONTROL_REQUIRED",
+  "EVENT_NOT_PUBLISHED",
+  "ORPHAN_SEAT",
+  "IDEMPOTENCY_IN_PROGRESS",
+  "IDEMPOTENCY_REPLY_GONE",
+  "IDEMPOTENCY_KEY_REUSED",
+  "RATE_LIMITED",
+  "INTERNAL_ERROR",
+  "OVERLOADED",
+  "LOG_UNAVAILABLE",
+  "PAYLOAD_TOO_LARGE",
+  "NOT_LEADER",
+  "ORGANIZATION_MOVING",
+  "ORGANIZATION_MOVED",
+] as const;
+
+/** What an error is about, by number. An error about a seat or an area has its position. */
+export const FIELDS = [
+  "",
+  "seats[].id",
+  "seats[].capacity",
+  "groupOfSeats[].id",
+  "groupOfSeats[].capacity",
+  "seats",
+  "groupOfSeats",
+  "sessionId",
+  "holdType",
+  "eventId",
+  "call",
+  "Idempotency-Key",
+] as const;
+
+/** `code` of an error, by number; 0 for any other. */
+export const REASONS = [
+  "",
+  "LOCKED",
+  "SOLD",
+  "BLOCKED",
+  "ACTIVE",
+  "NO_PRICE",
+  "NOT_FOUND",
+  "HELD_BY_ANOTHER_SESSION",
+  "INSUFFICIENT_CAPACITY",
+  "ORPHAN_SEAT",
+  "HELD_LIMIT",
+  "DUPLICATE",
+  "NOT_NULL",
+  "NULL",
+  "RANGE",
+  "SIZE",
+  "TYPE",
+  "FORMAT",
+  "UNKNOWN",
+] as const;
+
+const resultCodes = numbersOf(RESULT_CODES);
+const fields = numbersOf(FIELDS);
+const reasons = numbersOf(REASONS);
+const POSITION = /\[(\d+)\]/;
+
+function numbersOf(names: readonly string[]): ReadonlyMap<string, number> {
+  return new Map(names.map((name, number) => [name, number]));
+}
+
+/** By the code of a refusal. */
+const RESULT_NUMBERS: ReadonlyMap<number, number> = new Map(
+  Object.entries(REPLIES).map(([refused, { errorCode }]) => [
+    Number(refused),
+    resultCodes.get(errorCode) ?? 0,
+  ]),
+);
+
+export function resultNumberOf(errorCode: string): number {
+  return resultCodes.get(errorCode) ?? 0;
+}
+
+export function reasonNumberOf(code: string): number {
+  return reasons.get(code) ?? 0;
+}
+
+/** @returns The number of the field, times 65,536, plus its position. */
+export function placeOf(field: string): number {
+  const bracket = field.indexOf("[");
+  if (bracket === -1) return (fields.get(field) ?? 0) * 0x1_0000;
+  const position = Number(POSITION.exec(field)?.[1] ?? 0);
+  const name = field.slice(0, bracket) + "[]" + field.slice(field.indexOf("]") + 1);
+  return (fields.get(name) ?? 0) * 0x1_0000 + position;
 }

@@ -2,10 +2,25 @@
  * Commands while a frame is decided. They are made once and filled again for every frame, so a
  * command costs no object.
  */
+import { STATE_SELECTION } from "../../engine/bodies.ts";
 import type { BookingKind } from "../../engine/commands.ts";
 import type { FieldError } from "../../engine/results.ts";
-import { bookingPath } from "../routing/booking-request.ts";
-import type { ChoiceDraft } from "../wire/selection-reader.ts";
+import {
+  ANYTHING,
+  integer,
+  list,
+  object,
+  oneOf,
+  optional,
+  type Shape,
+  text,
+  UUID,
+} from "../../engine/schema.ts";
+import { bookingPath } from "../api/route.ts";
+import type { Answer, Problem } from "../http/answers.ts";
+import type { ChoiceDraft } from "../http/selection-reader.ts";
+import type { Peer } from "../http/sockets.ts";
+import type { AnswerBuffer } from "./answer-buffer.ts";
 
 /** In the order of their numbers in the binary layout, which begin with 1. */
 export const CALLS = [
@@ -103,3 +118,156 @@ export const SOCKET_PATH = "/api/private/v2.0/booking/socket";
 export function callNamed(name: unknown): BookingKind | null {
   return (CALLS as readonly unknown[]).includes(name) ? (name as BookingKind) : null;
 }
+
+// What the two subprotocols have in common: they read frames of commands and write answers.
+
+export interface Protocol {
+  readonly name: string;
+  /** Whether frames and answers are binary messages. */
+  readonly isBinary: boolean;
+  /** Bytes at the start of a buffer that are not used by the first answer. */
+  readonly headBytes: number;
+  /**
+   * The number of commands in a frame.
+   *
+   * @returns UNREADABLE only for a frame that `readFrame` cannot read either.
+   */
+  count(frame: ArrayBuffer): number;
+  /**
+   * Reads a whole frame, and opens its handles.
+   *
+   * @param commands - Filled in order; commands beyond its length are counted, and not kept.
+   * @returns The number of commands, or UNREADABLE or NO_MEMORY.
+   */
+  readFrame(frame: ArrayBuffer, handles: Handles, commands: readonly Command[]): number;
+  /** Status 200 with `true` or `false`. */
+  writeDone(to: AnswerBuffer, number: number, isDone: boolean): void;
+  writeProblem(to: AnswerBuffer, number: number, refused: Refused): number;
+  /** An answer of the general way, which may be stored. */
+  writeAnswer(to: AnswerBuffer, number: number, answer: Answer): void;
+  /** The bytes before `end`, as a message. */
+  messageOf(buffer: AnswerBuffer, end: number): Uint8Array;
+}
+
+/** A problem with what its document needs. */
+export interface Refused {
+  readonly problem: Problem;
+  readonly path: string;
+  readonly timeMs: number;
+}
+
+// Texts that a client has opened under numbers of its own, for its connection.
+
+/** In the order of their numbers in the binary layout, which begin with 128. */
+export const HANDLE_KINDS = ["event", "session", "hold type"] as const;
+/** Memory of a handle besides its text; more than was measured. */
+const HANDLE_BYTES = 64;
+/** What needs no further check. */
+const PLAIN = /^[\x20-\x7e]+$/;
+
+export interface Handle {
+  readonly text: string;
+  /** Whether it is printable ASCII and not too long. */
+  readonly isUsual: boolean;
+}
+
+export class Handles {
+  readonly #peer: Peer;
+  /** By number, for each kind; null until the first is opened. */
+  #tables: Map<number, Handle>[] | null = null;
+
+  constructor(peer: Peer) {
+    this.#peer = peer;
+  }
+
+  /**
+   * @param kind - Position in HANDLE_KINDS.
+   * @param text - Empty to close the handle.
+   * @returns False when there is no memory for it.
+   */
+  open(kind: number, number: number, content: string, lengthMax: number): boolean {
+    this.#tables ??= HANDLE_KINDS.map(() => new Map());
+    const table = this.#tables[kind]!;
+    const known = table.get(number);
+    if (known !== undefined) {
+      this.#peer.release(HANDLE_BYTES + known.text.length);
+      table.delete(number);
+    }
+    if (content === "") return true;
+    if (!this.#peer.keep(HANDLE_BYTES + content.length)) return false;
+    table.set(number, {
+      text: content,
+      isUsual: content.length <= lengthMax && PLAIN.test(content),
+    });
+    return true;
+  }
+
+  find(kind: number, number: number): Handle | undefined {
+    return this.#tables?.[kind]!.get(number);
+  }
+}
+
+// Texts that were read lately, found by their bytes. Making a text takes a call to C++, and the
+// engine then computes its hash: with one object for equal texts, both happen once.
+
+/** A power of two. A text takes the place of an earlier one with the same hash. */
+export const TEXTS_MAX = 1_024;
+
+export class RecentTexts {
+  readonly #places: string[] = Array.from({ length: TEXTS_MAX }, () => "");
+
+  /** Texts that are remembered. */
+  get count(): number {
+    return this.#places.filter((content) => content !== "").length;
+  }
+
+  /** @param end - After the last byte. The bytes are ASCII. */
+  find(bytes: Buffer, start: number, end: number): string {
+    let hash = 0;
+    for (let i = start; i < end; i++) hash = (Math.imul(hash, 31) + bytes[i]!) | 0;
+    const place = (hash ^ (hash >>> 10)) & (TEXTS_MAX - 1);
+    const recent = this.#places[place]!;
+    if (hasBytes(recent, bytes, start, end)) return recent;
+    // There are many sessions, so this has to be fast, too: nothing else is made for a new text.
+    const content = bytes.toString("latin1", start, end);
+    this.#places[place] = content;
+    return content;
+  }
+}
+
+function hasBytes(content: string, bytes: Uint8Array, start: number, end: number): boolean {
+  if (content.length !== end - start) return false;
+  for (let i = start; i < end; i++) {
+    if (content.charCodeAt(i - start) !== bytes[i]) return false;
+  }
+  return true;
+}
+
+// The messages of the JSON subprotocol, and the credit that both send.
+
+const NUMBER = integer({
+  minimum: Number.MIN_SAFE_INTEGER,
+  maximum: Number.MAX_SAFE_INTEGER,
+  format: "int64",
+});
+const SELECTION = STATE_SELECTION["properties"] as Readonly<Record<string, Shape>>;
+
+const COMMAND = object({
+  n: NUMBER,
+  call: oneOf(CALLS),
+  eventId: UUID,
+  ...Object.fromEntries(
+    Object.entries(SELECTION).map(([name, shape]) => [name, optional(shape)] as const),
+  ),
+  idempotencyKey: optional(text({ minLength: 1, maxLength: 255 })),
+});
+export const COMMANDS_FRAME = list(COMMAND, { maxItems: LIMITS.commandsInFrame });
+
+export const ANSWERS_FRAME = list(object({ n: NUMBER, status: integer(), body: ANYTHING }));
+
+export const CREDIT = object({
+  type: oneOf(["credit"]),
+  commands: integer(),
+  commandsInFrame: integer(),
+  bytesInFrame: integer(),
+});

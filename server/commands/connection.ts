@@ -6,17 +6,28 @@
  * rest waits for it. So do later frames. Answers are written into the buffer in the order of the
  * commands, and leave in that order.
  */
+import type { Caller } from "../../engine/bodies.ts";
 import type { Engine } from "../../engine/engine.ts";
-import type { KeyedConnection } from "../routing/key-rounds.ts";
-import type { Answer } from "../wire/answers.ts";
-import type { Peer, SocketHandler } from "../wire/sockets.ts";
-import type { AnswerBuffer, AnswerBuffers } from "./answer-buffer.ts";
-import { Command, LIMITS, NO_MEMORY, UNREADABLE } from "./command.ts";
-import type { Client, Decided, Decider } from "./decider.ts";
-import { Handles } from "./handles.ts";
-import type { Protocol } from "./protocol.ts";
-import type { CommandTraffic } from "./traffic.ts";
-import type { Turns, TurnTaker } from "./turns.ts";
+import { isRefused } from "../../engine/results.ts";
+import type { WaitingWork } from "../api/overload.ts";
+import type { CommandFront, CommandSockets, Services } from "../api/services.ts";
+import { type KeyedConnection, KeyRounds, Subprotocols } from "../api/websockets.ts";
+import { type Answer, type Problem, upgrade } from "../http/answers.ts";
+import type { RequestHead } from "../http/front.ts";
+import type { Peer, SocketHandler } from "../http/sockets.ts";
+import { type AnswerBuffer, AnswerBuffers } from "./answer-buffer.ts";
+import { BinaryProtocol } from "./binary-protocol.ts";
+import {
+  CALLS,
+  Command,
+  Handles,
+  LIMITS,
+  NO_MEMORY,
+  type Protocol,
+  UNREADABLE,
+} from "./command.ts";
+import { type Client, type Decided, Decider, Turns, type TurnTaker } from "./decider.ts";
+import { JsonProtocol } from "./json-protocol.ts";
 
 /** Why a connection is closed; the number is the code of the close frame. */
 export const CloseCode = {
@@ -347,5 +358,127 @@ export class CommandConnection implements SocketHandler, KeyedConnection, TurnTa
     const bytes = this.#answers?.length ?? 0;
     this.#shared.hold(bytes - this.#heldBytes);
     this.#heldBytes = bytes;
+  }
+}
+
+// All connections for commands: they are opened here, and closed when their keys end.
+
+/** Answers of all connections that wait for the disk, in bytes. */
+export const ANSWER_BYTES_MAX = 64 * 1_024 * 1_024;
+export class OpenCommandSockets implements CommandSockets, Shared {
+  readonly buffers = new AnswerBuffers();
+  readonly traffic = new CommandTraffic();
+  readonly commands = Array.from({ length: LIMITS.commandsInFrame }, () => new Command());
+  readonly turns = new Turns<CommandConnection>();
+  readonly #protocols = new Subprotocols<Protocol>(
+    new Map(
+      [new JsonProtocol(), new BinaryProtocol()].map((protocol) => [protocol.name, protocol]),
+    ),
+  );
+  readonly #open = new KeyRounds<CommandConnection>((client) => this.decider.isAdmitted(client));
+  /** Connections for whose answers there was no room. */
+  readonly #stalled = new Set<CommandConnection>();
+  /** Answers that wait for the disk. */
+  answerBytes = 0;
+  #engine: Engine | null = null;
+  #decider: Decider | null = null;
+
+  get engine(): Engine {
+    return this.#engine!;
+  }
+
+  get decider(): Decider {
+    return this.#decider!;
+  }
+
+  get waiting(): WaitingWork {
+    return this.decider.waiting;
+  }
+
+  get hasRoom(): boolean {
+    return this.answerBytes < ANSWER_BYTES_MAX;
+  }
+
+  attach(front: CommandFront, services: Services): void {
+    this.#engine = services.engine;
+    this.#decider = new Decider(services, front);
+  }
+
+  open(head: RequestHead, { tenantId, organizationId }: Caller): Answer | Problem {
+    const chosen = this.#protocols.choose(head);
+    if (isRefused(chosen)) return chosen;
+    const { apiKey, authorization, organizationId: named, address } = head;
+    // The exchange is used again, so its address is asked for now.
+    const from = address();
+    const client = { apiKey, authorization, organizationId: named, address: () => from };
+    const handler = new CommandConnection(this, chosen.protocol, client);
+    this.#open.add(handler);
+    const sender = { name: `${tenantId}/${organizationId}`, hasKey: true };
+    return upgrade({ protocol: chosen.name, sender, handler });
+  }
+
+  decideWithRoom(connection: CommandConnection): void {
+    this.#stalled.add(connection);
+  }
+
+  hold(bytes: number): void {
+    this.answerBytes += bytes;
+    if (bytes >= 0 || this.#stalled.size === 0) return;
+    for (const connection of this.#stalled) this.turns.decideLater(connection);
+    this.#stalled.clear();
+  }
+
+  closed(connection: CommandConnection): void {
+    this.#open.delete(connection);
+    this.turns.delete(connection);
+    this.#stalled.delete(connection);
+  }
+}
+
+// Commands by call and status, and connections by the code that closed them, as text for
+// Prometheus. Plain counters, as those of requests.
+
+const STATUSES = 512;
+const NO_CALL = CALLS.length;
+const NAME = "frontrow_commands_total";
+const CLOSED = "frontrow_command_connections_closed_total";
+
+export class CommandTraffic {
+  readonly #counts = new Float64Array((CALLS.length + 1) * STATUSES);
+
+  readonly #closed = new Map<number, number>();
+
+  /** Answers in all. */
+  get count(): number {
+    return this.#counts.reduce((sum, count) => sum + count, 0);
+  }
+
+  /** @param call - Null for one that does not exist. */
+  answered(call: (typeof CALLS)[number] | null, status: number): void {
+    const row = call === null ? NO_CALL : CALLS.indexOf(call);
+    this.#counts[row * STATUSES + status]! += 1;
+  }
+
+  /** The server closes a connection with that code. */
+  closed(code: number): void {
+    this.#closed.set(code, (this.#closed.get(code) ?? 0) + 1);
+  }
+
+  text(): string {
+    const lines = [
+      `# HELP ${NAME} Answered commands over WebSockets by call and status.`,
+      `# TYPE ${NAME} counter`,
+    ];
+    for (const [i, count] of this.#counts.entries()) {
+      if (count === 0) continue;
+      const call = CALLS[Math.floor(i / STATUSES)] ?? "none";
+      lines.push(`${NAME}{call="${call}",status="${i % STATUSES}"} ${count}`);
+    }
+    lines.push(
+      `# HELP ${CLOSED} Connections for commands that the server closed, by the code of the close.`,
+      `# TYPE ${CLOSED} counter`,
+      ...[...this.#closed].map(([code, count]) => `${CLOSED}{code="${code}"} ${count}`),
+    );
+    return `${lines.join("\n")}\n`;
   }
 }

@@ -1,8 +1,8 @@
 /** `frontrow.commands.v1+json`: a frame is a list of objects, and so are its answers. */
 import { HOLD_TYPE_LENGTH_MAX, SESSION_LENGTH_MAX } from "../../engine/constants.ts";
 import { type FieldError, missing } from "../../engine/results.ts";
-import { type Answer, problemAnswer } from "../wire/answers.ts";
-import { parseJson } from "../wire/json.ts";
+import { type Answer, problemAnswer } from "../http/answers.ts";
+import { parseJson } from "../http/json.ts";
 import {
   CLOSE_LIST,
   CLOSE_OBJECT,
@@ -17,12 +17,19 @@ import {
   SEATS,
   SelectionReader,
   SESSION_ID,
-} from "../wire/selection-reader.ts";
+} from "../http/selection-reader.ts";
 import type { AnswerBuffer } from "./answer-buffer.ts";
-import { CALLS, type ChoiceList, type Command, callNamed, UNREADABLE } from "./command.ts";
-import type { Handles } from "./handles.ts";
-import { RecentTexts } from "./recent-texts.ts";
-import type { Protocol, Refused } from "./protocol.ts";
+import {
+  callNamed,
+  CALLS,
+  type ChoiceList,
+  type Command,
+  type Handles,
+  type Protocol,
+  RecentTexts,
+  type Refused,
+  UNREADABLE,
+} from "./command.ts";
 
 const NUMBER = Buffer.from('"n"');
 const SEAT = Buffer.from('{"id":');

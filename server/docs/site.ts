@@ -1,11 +1,47 @@
 /** Everything below `/docs`. Each page is rendered at the first request for it. */
-import type { Answer } from "../wire/answers.ts";
-import { ERROR_CODES, errorList, errorPage } from "./error-pages.ts";
-import { type MenuEntry, type MenuGroup, pageOf } from "./frame.ts";
-import { type Links, renderMarkdown } from "./markdown.ts";
+import type { Answer } from "../http/answers.ts";
+import { htmlDocument, type MenuEntry, type MenuGroup, pageOf } from "./frame.ts";
+import { escapeHtml, type Links, renderMarkdown } from "./markdown.ts";
 import { readPackageFile } from "./package-files.ts";
-import { ASSETS, ERRORS_PATH, GUIDE, REFERENCE, SOURCES } from "./paths.ts";
-import { referencePage } from "./reference.ts";
+import {
+  ASSETS,
+  ERROR_CODES,
+  errorList,
+  errorPage,
+  ERRORS_PATH,
+  GUIDE,
+  REFERENCE,
+  SOURCES,
+} from "./pages.ts";
+
+// The page of the API reference: Scalar over the OpenAPI document. Everything that would ask
+// another host is off; the policy of the page forbids it, too.
+
+const CONFIGURATION = {
+  url: "/openapi.json",
+  authentication: { preferredSecurityScheme: "apiKey" },
+  // In the browser's local storage, so that a reload keeps the key.
+  persistAuth: true,
+  defaultOpenFirstTag: false,
+  defaultOpenAllTags: false,
+  operationTitleSource: "summary",
+  telemetry: false,
+  withDefaultFonts: false,
+  hideClientButton: true,
+  // The page follows the setting of the system, as the others do.
+  hideDarkModeToggle: true,
+  showDeveloperTools: "never",
+  agent: { disabled: true },
+  mcp: { disabled: true },
+  hiddenClients: ["libcurl", "clj_http", "restmethod", "webrequest", "nsurlsession", "cohttp"],
+};
+
+function referencePage(): string {
+  const configuration = escapeHtml(JSON.stringify(CONFIGURATION));
+  const body = `<script id="api-reference" data-configuration="${configuration}"></script>
+    <script src="/docs/reference.js"></script>`;
+  return htmlDocument(REFERENCE.title, REFERENCE.path, body);
+}
 
 /** Where the files are served, by their names without folders. */
 const PATHS: ReadonlyMap<string, string> = new Map(

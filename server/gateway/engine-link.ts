@@ -2,23 +2,27 @@
  * The link to the engine, on the side of the gateway: requests go out in frames, one for each turn
  * of the event loop, and their answers come back by number. A link that breaks is opened again.
  */
-import type { StateSelection } from "../../engine/shapes/bodies.ts";
+import type { StateSelection } from "../../engine/bodies.ts";
 import type { Credentials } from "../auth/access.ts";
-import type { Answer } from "../wire/answers.ts";
-import type { Exchange } from "../wire/front.ts";
-import type { Engines } from "./engines.ts";
-import { FrameWriter, headOf } from "./frame-writer.ts";
-import { KnownNumbers } from "./known-numbers.ts";
+import { AnswerBuffer } from "../commands/answer-buffer.ts";
+import type { Answer } from "../http/answers.ts";
+import type { Exchange } from "../http/front.ts";
 import {
   ANSWER_BYTES,
   AnswerKind,
   EngineState,
+  Entry,
+  EVENT_ID_BYTES,
+  Flag,
   FULL_ANSWER_BYTES,
+  HEAD_BYTES,
   LINK_LIMITS,
   LINK_PATH,
   LINK_PROTOCOL,
+  makeProof,
+  padded,
+  type RequestHeadText,
 } from "./link-layout.ts";
-import { makeProof } from "./proof.ts";
 import { UpstreamSocket } from "./web-socket.ts";
 
 const RETRY_MS = 200;
@@ -300,4 +304,256 @@ export class EngineLink {
     this.#count -= 1;
     this.#options.events.answered(exchange, answer);
   }
+}
+
+// The keys and events that the gateway and its engine name by number. The engine gives numbers to
+// keys, with the answer to the first request that has one, so no key and no hash of one ever leaves
+// it. The gateway gives numbers to events.
+
+class KnownNumbers {
+  /** Keys that came alone, as most do, and all others with what came beside them. */
+  readonly #plain = new Map<string, number>();
+  readonly #others = new Map<string, number>();
+  readonly #texts = new Map<number, readonly [table: Map<string, number>, text: string]>();
+  readonly #events = new Map<string, number>();
+  #lastKey = 0;
+  /** Changes when all numbers lose their meaning. */
+  generation = 0;
+
+  get keyCount(): number {
+    return this.#texts.size;
+  }
+
+  /** Whether the engine gives out no more numbers. */
+  get isFull(): boolean {
+    return this.#lastKey === LINK_LIMITS.keys;
+  }
+
+  /** @returns 0 for a key that is not known. */
+  keyOf(credentials: Credentials): number {
+    const { apiKey, authorization, organizationId } = credentials;
+    if (authorization === "" && organizationId === "") return this.#plain.get(apiKey) ?? 0;
+    return this.#others.get(textOf(credentials)) ?? 0;
+  }
+
+  addKey(credentials: Credentials, number: number): void {
+    const { apiKey, authorization, organizationId } = credentials;
+    const isPlain = authorization === "" && organizationId === "";
+    const table = isPlain ? this.#plain : this.#others;
+    const text = isPlain ? apiKey : textOf(credentials);
+    table.set(text, number);
+    this.#texts.set(number, [table, text]);
+    this.#lastKey = Math.max(this.#lastKey, number);
+  }
+
+  endKey(number: number): void {
+    const [table, text] = this.#texts.get(number) ?? [null, ""];
+    table?.delete(text);
+    this.#texts.delete(number);
+  }
+
+  /** @returns 0 for an event that has no number. */
+  eventOf(id: string): number {
+    return this.#events.get(id) ?? 0;
+  }
+
+  /** @returns Its number; 0 when there is none left. */
+  addEvent(id: string): number {
+    if (this.#events.size === LINK_LIMITS.events) return 0;
+    const number = this.#events.size + 1;
+    this.#events.set(id, number);
+    return number;
+  }
+
+  forget(): void {
+    this.generation += 1;
+    this.#lastKey = 0;
+    this.#plain.clear();
+    this.#others.clear();
+    this.#texts.clear();
+    this.#events.clear();
+  }
+}
+
+function textOf({ apiKey, authorization, organizationId }: Credentials): string {
+  return `${apiKey}\n${authorization}\n${organizationId}`;
+}
+
+// The engines that a gateway may be linked to: one, or the hosts of a cluster.
+
+export class Engines {
+  readonly #urls: readonly URL[];
+  #present = 0;
+
+  /** @param urls - One at least, all with the same scheme. */
+  constructor(urls: readonly URL[]) {
+    this.#urls = urls;
+  }
+
+  get count(): number {
+    return this.#urls.length;
+  }
+
+  /** The engine that leads, as far as is known. */
+  get present(): URL {
+    return this.#urls[this.#present]!;
+  }
+
+  /** The present one is lost, or does not lead. */
+  leave(): void {
+    this.#present = (this.#present + 1) % this.count;
+  }
+}
+
+// Writes requests as the entries of a frame.
+
+const SMALL_ID_MAX = 0xffff_ffff;
+const WORD = 2 ** 32;
+const COUNT_MAX = 0xffff;
+const ZEROS = new Uint8Array(4);
+const NO_CHOICES: NonNullable<StateSelection["seats"]> = [];
+
+export interface Call {
+  /** As the layout numbers it. */
+  readonly kind: number;
+  readonly key: number;
+  readonly event: number;
+  readonly selection: StateSelection;
+  /** Null for none; else printable ASCII. */
+  readonly idempotencyKey: string | null;
+}
+
+/** Whether a selection in its usual form fits the entry of a call. */
+export function fitsCall({ seats, groupOfSeats, fences }: StateSelection): boolean {
+  if (fences !== undefined && fences !== null) return false;
+  for (const { capacity } of seats ?? NO_CHOICES) {
+    if (capacity !== undefined && capacity !== null) return false;
+  }
+  for (const { capacity } of groupOfSeats ?? NO_CHOICES) {
+    if (typeof capacity !== "number" || capacity > SMALL_ID_MAX) return false;
+  }
+  return (seats?.length ?? 0) <= COUNT_MAX && (groupOfSeats?.length ?? 0) <= COUNT_MAX;
+}
+
+export class FrameWriter {
+  readonly #bytes = new AnswerBuffer();
+
+  get length(): number {
+    return this.#bytes.length;
+  }
+
+  /** The entries so far; valid until the next one is written. */
+  get frame(): Buffer {
+    return this.#bytes.bytes.subarray(0, this.#bytes.length);
+  }
+
+  clear(): void {
+    this.#bytes.length = 0;
+  }
+
+  hasRoom(bytes: number): boolean {
+    return this.#bytes.length + bytes <= LINK_LIMITS.bytesInFrame;
+  }
+
+  event(number: number, id: string): void {
+    this.#start(number, Entry.EVENT, 0);
+    this.#bytes.reserve(EVENT_ID_BYTES + 4);
+    this.#bytes.uint16(0);
+    this.#bytes.text(id);
+  }
+
+  forget(): void {
+    this.#start(0, Entry.FORGET, 0);
+    this.#bytes.uint16(0);
+  }
+
+  call(number: number, { kind, key, event, selection, idempotencyKey }: Call): void {
+    const { sessionId, holdType } = selection;
+    const seats = selection.seats ?? NO_CHOICES;
+    const areas = selection.groupOfSeats ?? NO_CHOICES;
+    const to = this.#bytes;
+    const isLong = hasLongId(seats) || hasLongId(areas);
+    const hasSession = typeof sessionId === "string" ? Flag.HAS_SESSION : 0;
+    const hasHoldType = typeof holdType === "string" ? Flag.HAS_HOLD_TYPE : 0;
+    this.#start(number, kind, (isLong ? Flag.LONG_IDS : 0) | hasSession | hasHoldType);
+    to.reserve(HEAD_BYTES + 12 * (seats.length + areas.length));
+    to.uint16(key);
+    to.uint16(event);
+    to.uint16(seats.length);
+    to.uint16(areas.length);
+    to.byte(idempotencyKey?.length ?? 0);
+    to.byte(holdType?.length ?? 0);
+    to.byte(sessionId?.length ?? 0);
+    to.byte(0);
+    to.uint16(0);
+    for (let i = 0; i < seats.length; i++) this.#id(seats[i]!.id, isLong);
+    for (let i = 0; i < areas.length; i++) {
+      this.#id(areas[i]!.id, isLong);
+      to.uint32(areas[i]!.capacity!);
+    }
+    if (hasSession !== 0) to.text(sessionId!);
+    if (hasHoldType !== 0) to.text(holdType!);
+    if (idempotencyKey !== null) to.text(idempotencyKey);
+    this.#pad();
+  }
+
+  request(number: number, head: Buffer, body: Uint8Array): void {
+    const to = this.#bytes;
+    this.#start(number, Entry.REQUEST, 0);
+    to.reserve(HEAD_BYTES + head.length + body.length);
+    to.uint16(0);
+    to.uint32(head.length);
+    to.uint32(body.length);
+    to.uint32(0);
+    for (const part of [head, body]) {
+      to.bytes.set(part, to.length);
+      to.length += part.length;
+    }
+    this.#pad();
+  }
+
+  #start(number: number, kind: number, flags: number): void {
+    this.#bytes.reserve(HEAD_BYTES);
+    this.#bytes.uint32(number);
+    this.#bytes.byte(kind);
+    this.#bytes.byte(flags);
+  }
+
+  #id(id: number, isLong: boolean): void {
+    this.#bytes.uint32(id);
+    if (isLong) this.#bytes.uint32(Math.floor(id / WORD));
+  }
+
+  #pad(): void {
+    const to = this.#bytes;
+    to.reserve(ZEROS.length);
+    to.copy(ZEROS.subarray(0, padded(to.length) - to.length));
+  }
+}
+
+function hasLongId(choices: readonly { readonly id: number }[]): boolean {
+  for (let i = 0; i < choices.length; i++) {
+    if (choices[i]!.id > SMALL_ID_MAX) return true;
+  }
+  return false;
+}
+
+/** The head of a request in its general form. */
+function headOf(exchange: Exchange): Buffer {
+  const head: RequestHeadText = {
+    method: exchange.method,
+    path: exchange.path,
+    query: exchange.query,
+    apiKey: exchange.apiKey,
+    authorization: exchange.authorization,
+    organizationId: exchange.organizationId,
+    contentType: exchange.contentType,
+    contentEncoding: exchange.contentEncoding,
+    idempotencyKey: exchange.idempotencyKey,
+    prefer: exchange.prefer,
+    repeatedHeader: exchange.repeatedHeader,
+    requestId: exchange.requestId,
+    address: exchange.address(),
+  };
+  return Buffer.from(JSON.stringify(head));
 }

@@ -1,12 +1,16 @@
 /** `frontrow gateway`: runs until a signal ends it. */
-import { checkCertificate } from "../certificate.ts";
-import { connectionsMaxOf, openFilesMax } from "../connections.ts";
-import { AccessLog } from "../observe/access-log.ts";
-import { createLog, type LogOptions } from "../observe/log.ts";
-import { UsageError } from "../usage-error.ts";
-import { Engines } from "./engines.ts";
-import { startGateway } from "./gateway.ts";
-import { readSecret } from "./proof.ts";
+import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { createSecureContext } from "node:tls";
+import type { Logger } from "pino";
+import { connectionsMaxOf, openFilesMax } from "../config.ts";
+import { type HttpOptions, type HttpServer, listen } from "../http/server.ts";
+import { AccessLog, createLog, type LogOptions } from "../observe/log.ts";
+import { UsageError, version } from "../program.ts";
+import { routeTable } from "../routes/table.ts";
+import { EngineLink, Engines } from "./engine-link.ts";
+import { GatewayFront, GatewayMetrics } from "./front.ts";
+import { readSecret } from "./link-layout.ts";
 
 const EXIT_BROKEN = 70;
 
@@ -65,4 +69,105 @@ export async function runGateway(options: GatewayOptions): Promise<void> {
   await gateway.stop();
   await access?.written();
   process.exit(0);
+}
+
+// Starts a gateway, and stops it: the link first, then the front that clients see.
+
+const DRAIN_MS_MAX = 5_000;
+
+export interface GatewayParts extends Omit<HttpOptions, "onBroken"> {
+  readonly engines: Engines;
+  readonly secret: string;
+  readonly metricsToken: string | undefined;
+  readonly log: Pick<Logger, "info" | "warn">;
+  readonly onBroken: (error: unknown) => void;
+}
+
+export interface RunningGateway {
+  readonly port: number;
+  readonly link: EngineLink;
+  readonly front: GatewayFront;
+  /** Answers what waits, then closes everything. */
+  stop(): Promise<void>;
+}
+
+/** @throws Error when the address cannot be listened on. */
+export async function startGateway(parts: GatewayParts): Promise<RunningGateway> {
+  const { engines, secret, metricsToken, log } = parts;
+  const metrics = new GatewayMetrics();
+  // The link and the front know each other: its answers go to the front.
+  let front: GatewayFront | null = null;
+  const link = new EngineLink({
+    engines,
+    secret,
+    events: {
+      answered: (exchange, answer) => front!.answered(exchange, answer),
+      lost: (exchange) => front!.lost(exchange),
+      changed: (isOpen, reason) => tellChange(log, isOpen, reason, () => front?.relay.lose()),
+    },
+  });
+  const routes = routeTable(version, true);
+  const metricsAuthorization = metricsToken === undefined ? null : `Bearer ${metricsToken}`;
+  front = new GatewayFront({ engines, link, metrics, routes, metricsAuthorization });
+  const http = await listen(front, parts);
+  metrics.parts = { link, front, http: http.stats };
+  link.start();
+  return { port: http.port, link, front, stop: () => stop(front, link, http) };
+}
+
+function tellChange(
+  log: GatewayParts["log"],
+  isOpen: boolean,
+  reason: string,
+  lose: () => void,
+): void {
+  if (isOpen) log.info("linked to the engine");
+  else {
+    log.warn({ reason }, "no link to the engine; trying again");
+    lose();
+  }
+}
+
+async function stop(front: GatewayFront, link: EngineLink, http: HttpServer): Promise<void> {
+  front.isStopping = true;
+  const tooLong = new Promise<void>((resolve) => {
+    setTimeout(resolve, DRAIN_MS_MAX).unref();
+  });
+  await Promise.race([http.drain(), tooLong]);
+  link.stop();
+  front.relay.stop();
+  http.close();
+}
+
+// Checks the files for TLS: the library says only that something is wrong.
+
+/** @throws UsageError when they cannot be read, are not PEM, or do not belong together. */
+export function checkCertificate(certificate: string, key: string): void {
+  const cert = parsed("--tls-cert", certificate, "a certificate", (text) => {
+    createSecureContext({ cert: text });
+    return new X509Certificate(text);
+  });
+  const parse = (text: string): KeyObject => createPrivateKey(text);
+  const privateKey = parsed("--tls-key", key, "a private key without a passphrase", parse);
+  if (cert.checkPrivateKey(privateKey)) return;
+  throw new UsageError(`--tls-key: ${key} is not the key of the certificate ${certificate}`);
+}
+
+function parsed<Value>(
+  option: string,
+  file: string,
+  what: string,
+  parse: (text: string) => Value,
+): Value {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    throw new UsageError(`${option}: ${(error as Error).message}`);
+  }
+  try {
+    return parse(text);
+  } catch (error) {
+    throw new UsageError(`${option}: ${file} is not ${what} in PEM: ${(error as Error).message}`);
+  }
 }

@@ -7,7 +7,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { type IncomingMessage, type OutgoingHttpHeaders, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import type { Duplex } from "node:stream";
-import { type Frame, FrameReader, Opcode, plainFrameOf } from "../client/frames.ts";
+import { type Frame, FrameReader, Opcode, plainFrameOf } from "../client/node-socket.ts";
 
 const ACCEPT_SUFFIX = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 const CODE_BYTES = 2;

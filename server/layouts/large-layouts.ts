@@ -4,25 +4,67 @@
  * it was; when one of them changes it, the new one is prepared again.
  */
 import { setImmediate as turn } from "node:timers/promises";
+import type { Caller } from "../../engine/bodies.ts";
 import type { LayoutRow } from "../../engine/catalog.ts";
 import type { Engine } from "../../engine/engine.ts";
-import { layoutOfColumns } from "../../engine/layout/layout-columns.ts";
-import { LARGE_LAYOUT_OBJECTS, PackedLayout } from "../../engine/layout/packed-layout.ts";
-import { isCurrentClone, isCurrentLayout } from "../../engine/queries/ready-layouts.ts";
-import { originalOf } from "../../engine/queries/schema-content.ts";
-import { zonesInSlices } from "../../engine/layout/zone-table.ts";
-import { isGranted, refuse, refuseInvalid, Result } from "../../engine/results.ts";
-import type { Caller } from "../../engine/shapes/caller.ts";
-import type { GroupFilter, LayoutPut, LayoutWork, MetadataOptions } from "../routing/services.ts";
-import { inSlices } from "../routing/slices.ts";
-import { type Answer, answer, jsonBytes, type Problem } from "../wire/answers.ts";
-import { freePages } from "../wire/bounds/body-budget.ts";
-import type { LongBody } from "../wire/front.ts";
-import { NumberLiteral } from "../wire/number-literals.ts";
-import { FrontResult } from "../wire/replies.ts";
-import { GeometryCache } from "./geometry-cache.ts";
+import { LARGE_LAYOUT_OBJECTS, layoutOfColumns, PackedLayout } from "../../engine/layout/packed.ts";
+import { zonesInSlices } from "../../engine/layout/zones.ts";
+import { isCurrentClone, isCurrentLayout, originalOf } from "../../engine/queries/layouts.ts";
+import { isGranted, isRefused, refuse, refuseInvalid, Result } from "../../engine/results.ts";
+import { inSlices } from "../api/overload.ts";
+import type { GroupFilter, LayoutPut, LayoutWork, MetadataOptions } from "../api/services.ts";
+import { type Answer, answer, FrontResult, jsonBytes, type Problem } from "../http/answers.ts";
+import type { LongBody } from "../http/front.ts";
+import { NumberLiteral } from "../http/json.ts";
+import { freePages } from "../http/limits.ts";
 import type { JobKind, JobOf, Prepared, ResultOf } from "./jobs.ts";
 import type { LayoutThreads } from "./layout-thread.ts";
+
+// The geometries that were asked for last. A geometry never changes within a version.
+
+/** Each is about 5 bytes a seat, compressed: a megabyte for the largest layout. */
+export const GEOMETRIES_MAX = 16;
+
+interface Kept {
+  readonly version: number;
+  readonly answer: Promise<Answer | Problem>;
+}
+
+export class GeometryCache {
+  /** By schema, the least recently used first. */
+  readonly #kept = new Map<number, Kept>();
+
+  /** @param make - Makes the answer when it is not kept. */
+  of(
+    schemaId: number,
+    version: number,
+    make: () => Promise<Answer | Problem>,
+  ): Promise<Answer | Problem> {
+    let kept = this.#kept.get(schemaId);
+    if (kept?.version !== version)
+      kept = { version, answer: this.#keepUnlessRefused(schemaId, make) };
+    this.#kept.delete(schemaId);
+    this.#kept.set(schemaId, kept);
+    const [oldest] = this.#kept.keys();
+    if (this.#kept.size > GEOMETRIES_MAX) this.#kept.delete(oldest!);
+    return kept.answer;
+  }
+
+  async #keepUnlessRefused(
+    schemaId: number,
+    make: () => Promise<Answer | Problem>,
+  ): Promise<Answer | Problem> {
+    const drop = () => this.#kept.delete(schemaId);
+    try {
+      const made = await make();
+      if (isRefused(made)) drop();
+      return made;
+    } catch (error) {
+      drop();
+      throw error;
+    }
+  }
+}
 
 /** A shorter body for a small layout is handled at once. */
 const LONG_BODY_BYTES = 128 * 1_024;

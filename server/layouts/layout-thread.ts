@@ -1,7 +1,13 @@
 /** The layout threads, as the server's thread sees them. Each is started for its first job. */
 import { Worker } from "node:worker_threads";
-import { buffersIn, type JobKind, type JobOf, type ResultOf } from "./jobs.ts";
-import type { FromLayouts, ToLayouts } from "./service.ts";
+import {
+  buffersIn,
+  type FromLayouts,
+  type JobKind,
+  type JobOf,
+  type ResultOf,
+  type ToLayouts,
+} from "./jobs.ts";
 
 /** Jobs of one organization that may wait for a thread: each may keep the body of a request. */
 export const WAITING_MAX = 4;

@@ -7,7 +7,7 @@ import {
   unpackDocument,
   withLayoutJson,
 } from "../../persistence/log/layout-packing.ts";
-import { serveLayouts } from "./service.ts";
+import { serveLayouts } from "./jobs.ts";
 
 assert(parentPort !== null, "the program of a thread runs in one");
 // On Linux each thread has a priority of its own. The event loop goes first.

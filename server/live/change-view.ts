@@ -1,8 +1,8 @@
 /** Changes in the form in which the interface shows them. */
 import { STATE_NAMES } from "../../engine/inventory/states.ts";
-import type { EventChange, SeatAfter } from "../../engine/queries/event-change.ts";
-import { localDateTime } from "../wire/moments.ts";
-import { areaAfterView } from "../wire/views.ts";
+import type { EventChange, SeatAfter } from "../../engine/queries/history.ts";
+import { localDateTime } from "../http/json.ts";
+import { areaAfterView } from "../api/entities.ts";
 
 /** @param isPublic - For the holder of a ticket, who sees neither sessions nor hold types. */
 export function changeView(change: EventChange, isPublic: boolean) {

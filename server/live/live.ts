@@ -2,18 +2,15 @@
  * Live views of events: maps, changes, and those who follow an event. Keys are judged again while a
  * client follows, so a stream ends with its key.
  */
+import { randomBytes } from "node:crypto";
+import type { Caller } from "../../engine/bodies.ts";
 import type { EventRow } from "../../engine/catalog.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { ownRow } from "../../engine/queries/access.ts";
-import { askerOf, type WaitingClient } from "../../engine/queries/audit-trail.ts";
-import type { ChangePage } from "../../engine/queries/event-change.ts";
+import { askerOf, type ChangePage, type WaitingClient } from "../../engine/queries/history.ts";
 import { isRefused, refuseInvalid, Result } from "../../engine/results.ts";
-import type { Caller } from "../../engine/shapes/caller.ts";
-import { type Credentials, identify } from "../auth/access.ts";
-import type { LiveStats } from "../observe/live-metrics.ts";
-import { admits } from "../auth/away.ts";
-import { KeyRounds } from "../routing/key-rounds.ts";
-import { Access } from "../routing/route.ts";
+import type { WaitingWork } from "../api/overload.ts";
+import { Access } from "../api/route.ts";
 import type {
   Admitted,
   AuditTrail,
@@ -22,34 +19,122 @@ import type {
   LiveEvents,
   Services,
   TicketUse,
-} from "../routing/services.ts";
-import { Subprotocols } from "../routing/subprotocols.ts";
-import type { WaitingWork } from "../routing/waiting-work.ts";
+} from "../api/services.ts";
+import { KeyRounds, Subprotocols } from "../api/websockets.ts";
+import { admits, type Credentials, identify } from "../auth/access.ts";
 import {
   type Answer,
   answer,
   asOfSequence,
   eventStream,
+  FrontResult,
   jsonBytes,
   type Problem,
   upgrade,
   varying,
   zipped,
-} from "../wire/answers.ts";
-import type { RequestHead } from "../wire/front.ts";
-import { localDateTime } from "../wire/moments.ts";
-import { FrontResult } from "../wire/replies.ts";
-import { changesPage } from "./changes-page.ts";
-import { EventChanges, type RecentSource } from "./event-changes.ts";
-import { Feed } from "./feed.ts";
-import { CloseCode, Follower } from "./follower.ts";
+} from "../http/answers.ts";
+import type { RequestHead } from "../http/front.ts";
+import { localDateTime } from "../http/json.ts";
+import type { LiveStats } from "../observe/exposition.ts";
+import { changesPage, EventChanges, Quota, type RecentSource, Turns } from "./changes.ts";
+import { CloseCode, Feed, Follower, Slices } from "./feed.ts";
 import { EventMaps } from "./map.ts";
-import { Form } from "./message.ts";
-import { Origins } from "./origins.ts";
-import { Quota, Turns } from "./quota.ts";
-import { SharedMessages } from "./shared-messages.ts";
-import { Slices } from "./slices.ts";
-import { Tickets } from "./tickets.ts";
+import { Form, SharedMessages } from "./message.ts";
+
+// The web origins that may use tickets, and what their browsers are told.
+
+class Origins {
+  readonly #allowed: ReadonlySet<string>;
+
+  constructor(allowed: readonly string[]) {
+    this.#allowed = new Set(allowed.map((origin) => origin.toLowerCase()));
+  }
+
+  /** Whether a request with a ticket may come from there: from no web page, too. */
+  allows({ origin = "", host = "" }: RequestHead): boolean {
+    const from = origin.toLowerCase();
+    return from === "" || this.#allowed.has(from) || isOwn(from, host.toLowerCase());
+  }
+
+  /** Lets pages of an allowed origin read the answer. */
+  show(given: Answer, { origin = "" }: RequestHead): Answer {
+    if (this.#allowed.size === 0) return given;
+    const varied = varying(given, "Origin");
+    if (!this.#allowed.has(origin.toLowerCase())) return varied;
+    const headers = [
+      ...varied.headers,
+      ["Access-Control-Allow-Origin", origin],
+      ["Access-Control-Expose-Headers", "X-Sequence"],
+    ] as const;
+    return { ...varied, headers };
+  }
+}
+
+function isOwn(origin: string, host: string): boolean {
+  return host !== "" && (origin === `https://${host}` || origin === `http://${host}`);
+}
+
+// Tickets: a browser that must not have the key of an organization reads one event with one. They
+// are kept in memory only, because they end within a minute.
+
+export const TICKET_MS = 60_000;
+/** Tickets that are neither used nor over, of all and of an organization. */
+export const TICKETS_MAX = 100_000;
+export const TICKETS_PER_ORGANIZATION_MAX = 20_000;
+
+export interface Ticket {
+  readonly eventId: string;
+  readonly organizationId: number;
+  /** Whose key made it: the ticket ends with that key. */
+  readonly credentials: Credentials;
+  /** Milliseconds since 1970. */
+  readonly expiresAtMs: number;
+}
+
+export class Tickets {
+  /** By their text, in the order in which they end. */
+  readonly #tickets = new Map<string, Ticket>();
+  readonly #ofOrganization = new Map<number, number>();
+
+  get count(): number {
+    return this.#tickets.size;
+  }
+
+  /** @returns The text of a new ticket; null when there are too many. */
+  issue(facts: Omit<Ticket, "expiresAtMs">, nowMs: number): readonly [string, Ticket] | null {
+    this.#removeOver(nowMs);
+    const own = this.#ofOrganization.get(facts.organizationId) ?? 0;
+    if (own >= TICKETS_PER_ORGANIZATION_MAX || this.count >= TICKETS_MAX) return null;
+    const text = randomBytes(32).toString("base64url");
+    const ticket = { ...facts, expiresAtMs: nowMs + TICKET_MS };
+    this.#tickets.set(text, ticket);
+    this.#ofOrganization.set(facts.organizationId, own + 1);
+    return [text, ticket];
+  }
+
+  /** @returns The ticket, which cannot be used again; null when it is not valid. */
+  redeem(text: string, nowMs: number): Ticket | null {
+    const ticket = this.#tickets.get(text);
+    if (ticket === undefined) return null;
+    this.#remove(text, ticket);
+    return ticket.expiresAtMs > nowMs ? ticket : null;
+  }
+
+  #removeOver(nowMs: number): void {
+    for (const [text, ticket] of this.#tickets) {
+      if (ticket.expiresAtMs > nowMs) return;
+      this.#remove(text, ticket);
+    }
+  }
+
+  #remove(text: string, { organizationId }: Ticket): void {
+    this.#tickets.delete(text);
+    const left = this.#ofOrganization.get(organizationId)! - 1;
+    if (left === 0) this.#ofOrganization.delete(organizationId);
+    else this.#ofOrganization.set(organizationId, left);
+  }
+}
 
 /** Streams and server-sent events of an organization. */
 export const STREAMS_MAX = 20_000;

@@ -9,9 +9,9 @@ import type { EventRow } from "../../engine/catalog.ts";
 import type { Partition } from "../../engine/inventory/partition.ts";
 import { BOOKING_STATES, SeatState } from "../../engine/inventory/states.ts";
 import type { Layout } from "../../engine/layout/layout.ts";
-import { isOnSale } from "../../engine/queries/listed-event.ts";
+import { isOnSale } from "../../engine/queries/seats.ts";
 import type { State } from "../../engine/state.ts";
-import { localDateTime } from "../wire/moments.ts";
+import { localDateTime } from "../http/json.ts";
 
 /** Maps that are kept, two or three megabytes each at most. */
 export const MAPS_MAX = 16;

@@ -2,6 +2,8 @@
  * Progress of long work on standard error: a bar on a terminal, plain lines elsewhere. Work that
  * takes less than a second shows nothing. No colours.
  */
+import type { Logger } from "pino";
+
 /** Shorter work shows no progress. */
 const PATIENCE_MS = 1_000;
 /** Minimum time between two lines, and between two drawings of a bar. */
@@ -61,5 +63,97 @@ export class Progress {
     const filled = Math.round(Math.min(1, done / (total || 1)) * BAR_COLUMNS);
     const bar = "=".repeat(filled) + "-".repeat(BAR_COLUMNS - filled);
     this.#stream.write(`\r${what} ${bar} ${done}/${total}${ERASE_TO_END_OF_LINE}`);
+  }
+}
+
+// Reports of the store: written to the log, and counted for the metrics.
+
+/** Result of a snapshot. The log shows what else persistence reports. */
+export type SnapshotReport =
+  | {
+      readonly failure: null;
+      readonly seconds: number;
+      readonly bytes: number;
+      readonly pauseMsMax: number;
+    }
+  | { readonly failure: Error };
+
+/** Result of a recovery. The log shows what else persistence reports. */
+export interface RecoveryReport {
+  readonly records: number;
+  readonly seconds: number;
+  readonly passedOver: readonly string[];
+}
+
+/** Event of the audit trail, as persistence reports it. */
+export type AuditReport =
+  | { readonly kind: "rebuilt"; readonly reason: string }
+  | { readonly kind: "incomplete" | "expired"; readonly firstSequence: number }
+  | { readonly kind: "failed"; readonly failure: string };
+
+const MS_PER_SECOND = 1_000;
+
+export class StoreReports {
+  snapshotsMade = 0;
+  snapshotsFailed = 0;
+  /** Longest pause of the engine for a snapshot since the start. */
+  snapshotPauseSecondsMax = 0;
+  /** Duration of the last snapshot; 0 before the first. */
+  snapshotSeconds = 0;
+  /** Size of the last snapshot; 0 before the first. */
+  snapshotBytes = 0;
+  /** Time of the last snapshot, in seconds since 1970; 0 before the first. */
+  snapshotAtSeconds = 0;
+  recoverySeconds = 0;
+  recoveryRecords = 0;
+  readonly #log: Logger;
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  recovered(report: RecoveryReport): void {
+    this.recoverySeconds = report.seconds;
+    this.recoveryRecords = report.records;
+    this.#log.info(report, "recovered");
+    for (const reason of report.passedOver) {
+      this.#log.warn({ reason }, "skipped a damaged snapshot; nothing is lost");
+    }
+  }
+
+  /** @param paths - Of the data folder; none when they were private already. */
+  madePrivate(paths: readonly string[]): void {
+    if (paths.length === 0) return;
+    const message = "other users could read the data folder; it is private now";
+    this.#log.warn({ paths }, `${message}: rotate the keys if one of them may have`);
+  }
+
+  snapshot(report: SnapshotReport): void {
+    if (report.failure !== null) {
+      this.snapshotsFailed += 1;
+      const reason = report.failure.message;
+      this.#log.error({ reason }, "snapshot failed; the log keeps everything");
+      return;
+    }
+    this.snapshotsMade += 1;
+    this.snapshotSeconds = report.seconds;
+    this.snapshotBytes = report.bytes;
+    this.snapshotAtSeconds = Date.now() / MS_PER_SECOND;
+    const pauseSeconds = report.pauseMsMax / MS_PER_SECOND;
+    this.snapshotPauseSecondsMax = Math.max(this.snapshotPauseSecondsMax, pauseSeconds);
+    const { failure: _, ...facts } = report;
+    this.#log.info(facts, "snapshot made");
+  }
+
+  webhooks(message: string): void {
+    this.#log.error({ reason: message }, "webhooks: something went wrong; what waits is kept");
+  }
+
+  audit(report: AuditReport): void {
+    if (report.kind === "expired")
+      this.#log.info(report, "audit trail: removed transitions past their retention");
+    else if (report.kind === "failed")
+      this.#log.error(report, "audit trail: cannot be updated; trying again");
+    else this.#log.warn(report, "audit trail: rebuilt or incomplete");
   }
 }

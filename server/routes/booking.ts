@@ -1,19 +1,27 @@
 /** Booking: the hot path. */
+import { STATE_SELECTION, type StateSelection } from "../../engine/bodies.ts";
 import { BOOKING_COMMANDS, type BookingKind, COMMANDS } from "../../engine/commands.ts";
-import { bookedFacts } from "../../engine/queries/inventory/booked.ts";
-import { isGranted } from "../../engine/results.ts";
-import { STATE_SELECTION, type StateSelection } from "../../engine/shapes/bodies.ts";
-import { oneOf } from "../../engine/shapes/shape.ts";
+import { SESSION_LENGTH_MAX } from "../../engine/constants.ts";
+import { bookedFacts, HOLD_SORTS, listHolds } from "../../engine/queries/holds.ts";
+import { summarizeEvent } from "../../engine/queries/summary.ts";
+import { isGranted, isRefused } from "../../engine/results.ts";
+import { oneOf, text } from "../../engine/schema.ts";
 import type { State } from "../../engine/state.ts";
-import { bookingPath, meaningOf } from "../routing/booking-request.ts";
-import { problemsOf } from "../routing/command-route.ts";
-import { Access, type Route, route } from "../routing/route.ts";
-import { type Answer, answer, FALSE, TRUE } from "../wire/answers.ts";
-import { wantsRepresentation, withApplied } from "../routing/prefer.ts";
-import { SelectionReader } from "../wire/selection-reader.ts";
-import { BOOKED, DONE } from "../wire/shapes.ts";
-import { bookedView } from "../wire/views.ts";
-import { EVENT_ID } from "./handling.ts";
+import { BOOKED, bookedView, DONE, EVENT_SUMMARY, HOLD, holdView } from "../api/entities.ts";
+import { PAGE_QUERY, pageAnswer, pageShape, rangeOf } from "../api/page.ts";
+import {
+  Access,
+  bookingPath,
+  meaningOf,
+  type Route,
+  route,
+  wantsRepresentation,
+  withApplied,
+} from "../api/route.ts";
+import { problemsOf } from "../api/router.ts";
+import { type Answer, answer, asOfSequence, FALSE, TRUE } from "../http/answers.ts";
+import { SelectionReader } from "../http/selection-reader.ts";
+import { EVENT_ID, readEvent, UUID_ID } from "./handling.ts";
 
 const BASE = { tag: "Booking", access: Access.ORGANIZATION, durable: true };
 const KINDS = Object.keys(BOOKING_COMMANDS) as readonly BookingKind[];
@@ -80,3 +88,49 @@ function representation(state: State, eventId: string, selection: StateSelection
   const booked = bookedFacts(state, state.catalog.events.get(eventId)!, selection);
   return withApplied(answer(200, bookedView(booked)));
 }
+
+// What a console shows of an event: its figures and its holds.
+
+const INVENTORY_BASE = {
+  tag: "Events",
+  access: Access.ORGANIZATION,
+  durable: true,
+  hasSequence: true,
+};
+
+const SESSION = {
+  shape: text({ minLength: 1, maxLength: SESSION_LENGTH_MAX }),
+  description: "Holds of this session.",
+};
+
+export const INVENTORY_ROUTES: readonly Route[] = [
+  route(INVENTORY_BASE, "GET /api/private/v2.0/events/{id}/summary/", {
+    params: UUID_ID,
+    answers: { 200: EVENT_SUMMARY },
+    problems: [400, 403, 404],
+    handle: (context) => {
+      const { state } = context.services.engine;
+      const event = readEvent(context, context.params.id);
+      if (isRefused(event)) return event;
+      const sequence = state.sequenceOf(event);
+      return asOfSequence(answer(200, { sequence, ...summarizeEvent(state, event) }), sequence);
+    },
+  }),
+  route(INVENTORY_BASE, "GET /api/private/v2.0/events/{id}/holds/", {
+    params: UUID_ID,
+    query: { ...PAGE_QUERY, sessionId: SESSION },
+    answers: { 200: pageShape(HOLD) },
+    problems: [400, 403, 404],
+    handle: (context) => {
+      const { services, params, query } = context;
+      const { state } = services.engine;
+      const event = readEvent(context, params.id);
+      if (isRefused(event)) return event;
+      const range = rangeOf(query, HOLD_SORTS);
+      if (isRefused(range)) return range;
+      const page = listHolds(state.partitionOf(event), { session: query.sessionId, ...range });
+      const shown = pageAnswer(page.holds.map(holdView), page.total, query);
+      return asOfSequence(shown, state.sequenceOf(event));
+    },
+  }),
+];

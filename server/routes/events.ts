@@ -1,24 +1,49 @@
 /** Events, their seats and their areas. */
 import { randomUUID } from "node:crypto";
+import { EVENT_MEMBERS } from "../../engine/bodies.ts";
 import type { EventRow } from "../../engine/catalog.ts";
 import { COMMANDS } from "../../engine/commands.ts";
 import { NAME_LENGTH_MAX } from "../../engine/constants.ts";
-import { isOnSale, listedEvent, stillEvent } from "../../engine/queries/listed-event.ts";
-import { ListingCache } from "../../engine/queries/listing-cache.ts";
-import { areaFacts, seatFacts } from "../../engine/queries/place-facts.ts";
 import {
+  areaFacts,
+  isOnSale,
+  listedEvent,
+  ListingCache,
   listingCache,
   listSeats,
   prepareListing,
   SEAT_SORTS,
+  seatFacts,
   type SeatQuery,
-} from "../../engine/queries/seat-listing.ts";
+  stillEvent,
+} from "../../engine/queries/seats.ts";
 import { isRefused } from "../../engine/results.ts";
-import { EVENT_MEMBERS } from "../../engine/shapes/bodies.ts";
-import { EVENT_STATUS, LOCAL_DATE, LONG, UUID } from "../../engine/shapes/fields.ts";
-import { BOOLEAN, list, object, text } from "../../engine/shapes/shape.ts";
+import {
+  BOOLEAN,
+  EVENT_STATUS,
+  list,
+  LOCAL_DATE,
+  LONG,
+  object,
+  text,
+  UUID,
+} from "../../engine/schema.ts";
 import type { State } from "../../engine/state.ts";
-import { commandRoute, problemsOf, submit } from "../routing/command-route.ts";
+import {
+  AREA,
+  areaView,
+  EVENT,
+  EVENT_EXPAND,
+  EVENT_SEAT,
+  EVENT_SERIES,
+  EVENT_STATUS_CHANGE,
+  eventExpandView,
+  eventView,
+  seatView,
+  SERIES,
+  seriesView,
+} from "../api/entities.ts";
+import { inSlices } from "../api/overload.ts";
 import {
   listRoute,
   PAGE_QUERY,
@@ -26,7 +51,7 @@ import {
   type PageQuery,
   pageShape,
   rangeOf,
-} from "../routing/page.ts";
+} from "../api/page.ts";
 import {
   Access,
   type Context,
@@ -34,14 +59,12 @@ import {
   type QueryOf,
   type Route,
   route,
-} from "../routing/route.ts";
-import { inSlices } from "../routing/slices.ts";
-import { answer, asOfSequence, NO_CONTENT, type Problem } from "../wire/answers.ts";
-import { localDateTime, momentMs, momentOf } from "../wire/moments.ts";
-import { AREA, EVENT, EVENT_EXPAND, EVENT_SEAT, EVENT_STATUS_CHANGE } from "../wire/shapes.ts";
-import { areaView, eventExpandView, eventView, seatView } from "../wire/views.ts";
-import { AS_OF, listPastAreas, listPastSeats } from "./audit.ts";
+} from "../api/route.ts";
+import { commandRoute, problemsOf, submit } from "../api/router.ts";
+import { answer, asOfSequence, NO_CONTENT, type Problem } from "../http/answers.ts";
+import { localDateTime, momentMs, momentOf } from "../http/json.ts";
 import { ownRows, readEvent, showOwn, UUID_ID } from "./handling.ts";
+import { AS_OF, listPastAreas, listPastSeats } from "./history.ts";
 
 const BASE = { tag: "Events", access: Access.ORGANIZATION, durable: true };
 
@@ -228,3 +251,27 @@ function seatQueryOf(query: SeatsQuery): SeatQuery | Problem {
   const changedSinceMs = lastUpdated === undefined ? undefined : momentMs(lastUpdated);
   return { sectionId, rowId, changedSinceMs, ...range };
 }
+
+// Series of events.
+
+const SERIES_BASE = { tag: "Series", access: Access.ORGANIZATION, durable: true };
+
+export const SERIES_ROUTES: readonly Route[] = [
+  commandRoute(SERIES_BASE, "POST /api/private/v2.0/series/", "createSeries", {
+    answers: { 201: SERIES },
+    show: (series) => answer(201, seriesView(series)),
+  }),
+  listRoute(SERIES_BASE, "GET /api/private/v2.0/series/", {
+    item: SERIES,
+    rows: ({ services, caller }) =>
+      ownRows(services.engine.state.catalog.series, caller).map(seriesView),
+  }),
+  commandRoute(SERIES_BASE, "DELETE /api/private/v2.0/series/{id}", "deleteSeries", {
+    answers: { 204: null },
+    show: () => NO_CONTENT,
+  }),
+  commandRoute(SERIES_BASE, "PUT /api/private/v2.0/events/{id}/series", "bindEvent", {
+    answers: { 200: EVENT_SERIES },
+    show: ({ id, name, seriesId }) => answer(200, { id, name, seriesId }),
+  }),
+];

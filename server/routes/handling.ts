@@ -2,11 +2,10 @@
 import type { EventRow } from "../../engine/catalog.ts";
 import { ownRow } from "../../engine/queries/access.ts";
 import { isRefused, type Refusal } from "../../engine/results.ts";
-import type { Caller } from "../../engine/shapes/caller.ts";
-import { LONG, UUID } from "../../engine/shapes/fields.ts";
-import type { Context, Handled } from "../routing/route.ts";
-import type { Answer, Problem } from "../wire/answers.ts";
-import { FrontResult } from "../wire/replies.ts";
+import type { Caller } from "../../engine/bodies.ts";
+import { LONG, UUID } from "../../engine/schema.ts";
+import type { Context, Handled } from "../api/route.ts";
+import { type Answer, FrontResult, type Problem } from "../http/answers.ts";
 
 export const LONG_ID = { id: LONG };
 export const UUID_ID = { id: UUID };

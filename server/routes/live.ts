@@ -1,10 +1,9 @@
 /** Live views of an event: its map, its changes, and the stream of them. */
-import { SEQUENCE } from "../../engine/shapes/fields.ts";
-import { integer, TEXT } from "../../engine/shapes/shape.ts";
-import { Access, type Context, type Route, route } from "../routing/route.ts";
-import type { LiveContext } from "../routing/services.ts";
-import { EVENT_CHANGES, EVENT_MAP, STREAM_TICKET } from "../wire/shapes.ts";
-import { ownedEvent } from "./audit.ts";
+import { integer, SEQUENCE, TEXT } from "../../engine/schema.ts";
+import { Access, type Context, type Route, route } from "../api/route.ts";
+import type { LiveContext } from "../api/services.ts";
+import { EVENT_CHANGES, EVENT_MAP, STREAM_TICKET } from "../api/entities.ts";
+import { ownedEvent } from "./history.ts";
 import { UUID_ID } from "./handling.ts";
 
 const BASE = { tag: "Events", access: Access.VIEWER, durable: true };

@@ -1,15 +1,18 @@
 /** Prices of an event. */
-import { ownEvent, refuseEvent } from "../../engine/queries/access.ts";
-import { findPrice } from "../../engine/queries/lookups.ts";
+import {
+  findPrice,
+  findZone,
+  ownEvent,
+  refuseEvent,
+  zonedSchema,
+} from "../../engine/queries/access.ts";
 import { isRefused } from "../../engine/results.ts";
-import { UUID } from "../../engine/shapes/fields.ts";
-import { list } from "../../engine/shapes/shape.ts";
-import { commandRoute } from "../routing/command-route.ts";
-import { listRoute } from "../routing/page.ts";
-import { Access, type Route, route } from "../routing/route.ts";
-import { answer, NO_CONTENT, TRUE } from "../wire/answers.ts";
-import { DONE, PRICE } from "../wire/shapes.ts";
-import { priceView } from "../wire/views.ts";
+import { list, LONG, UUID } from "../../engine/schema.ts";
+import { DONE, PRICE, priceView, PRICING_ZONE, zoneView } from "../api/entities.ts";
+import { listRoute } from "../api/page.ts";
+import { Access, type Route, route } from "../api/route.ts";
+import { commandRoute } from "../api/router.ts";
+import { answer, NO_CONTENT, TRUE } from "../http/answers.ts";
 import { LONG_ID } from "./handling.ts";
 
 const BASE = { tag: "Prices", access: Access.ORGANIZATION, durable: true };
@@ -50,4 +53,67 @@ export const PRICE_ROUTES: readonly Route[] = [
     answers: { 200: DONE },
     show: () => TRUE,
   }),
+];
+
+// Pricing zones of a schema.
+
+const ZONES_BASE = { tag: "Pricing zones", access: Access.ORGANIZATION, durable: true };
+
+export const ZONE_ROUTES: readonly Route[] = [
+  commandRoute(
+    ZONES_BASE,
+    "POST /api/private/v2.0/schemas/{schemaId}/pricing_zones/",
+    "createZones",
+    {
+      answers: { 201: list(PRICING_ZONE) },
+      show: (zones) => answer(201, zones.map(zoneView)),
+    },
+  ),
+  listRoute(ZONES_BASE, "GET /api/private/v2.0/schemas/{schemaId}/pricing_zones/", {
+    params: { schemaId: LONG },
+    item: PRICING_ZONE,
+    rows: ({ services, caller, params }) => {
+      const { state } = services.engine;
+      const schema = zonedSchema(state, { caller, schemaId: params.schemaId });
+      if (isRefused(schema)) return schema;
+      const zones = [...state.catalog.zones.values()];
+      return zones.filter(({ schemaId }) => schemaId === schema.id).map(zoneView);
+    },
+  }),
+  commandRoute(
+    ZONES_BASE,
+    "PUT /api/private/v2.0/schemas/{schemaId}/pricing_zones/",
+    "updateZones",
+    {
+      answers: { 200: list(PRICING_ZONE) },
+      show: (zones) => answer(200, zones.map(zoneView)),
+    },
+  ),
+  route(ZONES_BASE, "GET /api/private/v2.0/schemas/{schemaId}/pricing_zones/{id}", {
+    params: { schemaId: LONG, ...LONG_ID },
+    answers: { 200: PRICING_ZONE },
+    problems: [400, 403, 404],
+    handle: ({ services, caller, params: { schemaId, id: zoneId } }) => {
+      const zone = findZone(services.engine.state, { caller, schemaId, zoneId });
+      return isRefused(zone) ? zone : answer(200, zoneView(zone));
+    },
+  }),
+  commandRoute(
+    ZONES_BASE,
+    "DELETE /api/private/v2.0/schemas/{schemaId}/pricing_zones/{id}",
+    "deleteZone",
+    {
+      answers: { 204: null },
+      show: () => NO_CONTENT,
+    },
+  ),
+  commandRoute(
+    ZONES_BASE,
+    "POST /api/private/v2.0/schemas/{schemaId}/pricing_zones/assignments/",
+    "assignZones",
+    {
+      answers: { 200: DONE },
+      show: () => TRUE,
+    },
+  ),
 ];

@@ -1,15 +1,14 @@
 /** What every service has: health, metrics, the OpenAPI document and its page. No key. */
 import { isRefused, Result } from "../../engine/results.ts";
-import { ANYTHING, RECORD, TEXT } from "../../engine/shapes/shape.ts";
+import { ANYTHING, RECORD, TEXT } from "../../engine/schema.ts";
 import { bearerOf } from "../auth/access.ts";
 import { isSame } from "../auth/keys.ts";
-import { consoleFiles } from "../docs/console-files.ts";
-import { DOCS_PATHS } from "../docs/paths.ts";
-import { Access, type Context, type Handled, type Route, route } from "../routing/route.ts";
-import type { Services } from "../routing/services.ts";
-import { type Answer, answer, HEALTHY, page, redirect } from "../wire/answers.ts";
-import { FrontResult } from "../wire/replies.ts";
-import { HEALTH } from "../wire/shapes.ts";
+import { consoleFiles } from "../docs/package-files.ts";
+import { DOCS_PATHS } from "../docs/pages.ts";
+import { Access, type Context, type Handled, type Route, route } from "../api/route.ts";
+import type { Services } from "../api/services.ts";
+import { type Answer, answer, FrontResult, HEALTHY, page, redirect } from "../http/answers.ts";
+import { HEALTH } from "../api/entities.ts";
 
 const BASE = { tag: "Service", access: Access.PUBLIC, durable: false };
 
@@ -76,7 +75,7 @@ function readiness({ isReady, notReady, engine }: Services): Handled {
  */
 export function documentRoutes(routes: readonly Route[], version: string): readonly Route[] {
   const describeMessages = async () => {
-    const { asyncApiDocument } = await import("../openapi/async-document.ts");
+    const { asyncApiDocument } = await import("../docs/openapi.ts");
     return answer(200, asyncApiDocument(version));
   };
   let messages: Promise<Answer> | undefined;
@@ -86,7 +85,7 @@ export function documentRoutes(routes: readonly Route[], version: string): reado
     handle: () => (messages ??= describeMessages()),
   });
   const describe = async () => {
-    const { openApiDocument } = await import("../openapi/document.ts");
+    const { openApiDocument } = await import("../docs/openapi.ts");
     return answer(200, openApiDocument([...routes, document, asyncDocument], version));
   };
   let described: Promise<Answer> | undefined;

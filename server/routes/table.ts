@@ -1,22 +1,15 @@
 /** The route table: every path of the service. */
-import type { Route } from "../routing/route.ts";
-import { AUDIT_ROUTES } from "./audit.ts";
+import type { Route } from "../api/route.ts";
+import { AUDIT_ROUTES } from "./history.ts";
 import { AUTH_ROUTES } from "./auth.ts";
-import { BOOKING_ROUTES } from "./booking.ts";
-import { EVENT_ROUTES } from "./events.ts";
-import { INVENTORY_ROUTES } from "./inventory.ts";
+import { BOOKING_ROUTES, INVENTORY_ROUTES } from "./booking.ts";
+import { EVENT_ROUTES, SERIES_ROUTES } from "./events.ts";
 import { LIVE_ROUTES } from "./live.ts";
-import { KEY_ROUTES } from "./management/keys.ts";
-import { ORGANIZATION_ROUTES } from "./management/organizations.ts";
-import { PLATFORM_ROUTES } from "./management/tenants.ts";
-import { PRICE_ROUTES } from "./prices.ts";
-import { CLONE_ROUTES } from "./schemas/clones.ts";
-import { SCHEMA_ROUTES } from "./schemas/schemas.ts";
-import { ZONE_ROUTES } from "./schemas/zones.ts";
-import { SERIES_ROUTES } from "./series.ts";
+import { KEY_ROUTES, ORGANIZATION_ROUTES, PLATFORM_ROUTES } from "./organizations.ts";
+import { PRICE_ROUTES, ZONE_ROUTES } from "./prices.ts";
+import { CLONE_ROUTES, SCHEMA_ROUTES, VENUE_ROUTES } from "./schemas.ts";
 import { COPY_ROUTE, documentRoutes, GATEWAY_ROUTE, HEALTH_ROUTES } from "./service.ts";
-import { LEGACY_ROUTES } from "./v1/table.ts";
-import { VENUE_ROUTES } from "./venues.ts";
+import { LEGACY_ROUTES } from "./v1.ts";
 import { WEBHOOK_ROUTES } from "./webhooks.ts";
 
 /** The interface of every server. */

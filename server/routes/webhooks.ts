@@ -3,8 +3,8 @@ import type { WebhookRow } from "../../engine/catalog.ts";
 import { COMMANDS } from "../../engine/commands.ts";
 import { ownRow } from "../../engine/queries/access.ts";
 import { isRefused, refuseInvalid, Result } from "../../engine/results.ts";
-import type { WebhookBody, WebhookChange } from "../../engine/shapes/bodies.ts";
-import { commandRoute, problemsOf, submit } from "../routing/command-route.ts";
+import type { WebhookBody, WebhookChange } from "../../engine/bodies.ts";
+import { commandRoute, problemsOf, submit } from "../api/router.ts";
 import {
   listRoute,
   PAGE_QUERY,
@@ -12,14 +12,19 @@ import {
   type PageQuery,
   pageShape,
   rangeOf,
-} from "../routing/page.ts";
-import { Access, type Context, type Handled, type Route, route } from "../routing/route.ts";
-import type { DeliveryRow, Services } from "../routing/services.ts";
-import { refuseUrl } from "../webhooks/addresses.ts";
-import { DELIVERY, NEW_WEBHOOK, WEBHOOK, WEBHOOK_SECRET } from "../webhooks/shapes.ts";
-import { answer, type Answer, NO_CONTENT, type Problem } from "../wire/answers.ts";
-import { localDateTime } from "../wire/moments.ts";
-import { webhookView } from "../wire/views.ts";
+} from "../api/page.ts";
+import { Access, type Context, type Handled, type Route, route } from "../api/route.ts";
+import type { DeliveryRow, Services } from "../api/services.ts";
+import {
+  DELIVERY,
+  NEW_WEBHOOK,
+  refuseUrl,
+  WEBHOOK,
+  WEBHOOK_SECRET,
+} from "../webhooks/addresses.ts";
+import { answer, type Answer, NO_CONTENT, type Problem } from "../http/answers.ts";
+import { localDateTime } from "../http/json.ts";
+import { webhookView } from "../api/entities.ts";
 import { type ById, LONG_ID, ownRows, showOwn } from "./handling.ts";
 
 const BASE = { tag: "Webhooks", access: Access.ORGANIZATION, durable: true };

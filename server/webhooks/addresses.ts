@@ -4,6 +4,20 @@
  */
 import { BlockList, isIP } from "node:net";
 import type { FieldError } from "../../engine/results.ts";
+import {
+  BOOLEAN,
+  integer,
+  list,
+  LOCAL_DATE_TIME,
+  LONG,
+  object,
+  oneOf,
+  orNull,
+  TEXT,
+  UUID,
+  WEBHOOK_TYPE,
+  whenSet,
+} from "../../engine/schema.ts";
 
 /** Every network of IPv4 that is not global, as IANA lists them; and multicast. */
 const PRIVATE_IPV4 = [
@@ -41,12 +55,12 @@ const LOCAL_IPV4 = listOf(PRIVATE_IPV4, "ipv4");
 const LOCAL_IPV6 = listOf(PRIVATE_IPV6, "ipv6");
 
 function listOf(networks: readonly string[], family: "ipv4" | "ipv6"): BlockList {
-  const list = new BlockList();
+  const blocks = new BlockList();
   for (const network of networks) {
     const [address = "", bits] = network.split("/");
-    list.addSubnet(address, Number(bits), family);
+    blocks.addSubnet(address, Number(bits), family);
   }
-  return list;
+  return blocks;
 }
 
 /** @param address - A literal address, without brackets or zone. */
@@ -81,3 +95,29 @@ export function refuseUrl(text: string, allowsPrivate: boolean): FieldError | nu
   if (address === null || allowsPrivate || isGlobal(address)) return null;
   return refused("must not be an address of a private or special network");
 }
+
+// The shapes of the answers about webhooks.
+
+const COUNT = integer({ minimum: 0 });
+
+const WEBHOOK_MEMBERS = {
+  id: LONG,
+  url: TEXT,
+  events: list(WEBHOOK_TYPE),
+  eventIds: list(UUID),
+  active: BOOLEAN,
+  disabledReason: whenSet(TEXT),
+};
+export const WEBHOOK = object(WEBHOOK_MEMBERS);
+/** Stored answers to retries lack the secret. */
+export const NEW_WEBHOOK = object({ ...WEBHOOK_MEMBERS, secret: whenSet(TEXT) });
+export const WEBHOOK_SECRET = object({ secret: whenSet(TEXT) });
+export const DELIVERY = object({
+  webhookId: TEXT,
+  type: WEBHOOK_TYPE,
+  sequence: LONG,
+  status: oneOf(["PENDING", "DELIVERED", "FAILED", "DISCARDED"]),
+  attempts: COUNT,
+  lastStatus: orNull(COUNT),
+  nextAt: orNull(LOCAL_DATE_TIME),
+});

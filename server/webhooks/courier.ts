@@ -3,20 +3,21 @@
  * all of that in one transaction; then the next tries begin. So a delivery is on disk before it is
  * sent, and a try whose result was lost is made again.
  */
-import type { WebhookFilter } from "../../engine/catalog.ts";
-import type { EventChange } from "../../engine/queries/event-change.ts";
-import type { FollowedTrail } from "../../persistence/audit/reading/followed-trail.ts";
-import type {
-  DeliveryFile,
-  Lane,
-  PendingDelivery,
-} from "../../persistence/webhooks/delivery-file.ts";
-import type { Attempt, AttemptResult } from "./attempt.ts";
-import { deliveriesOf } from "./forming.ts";
-import type { Webhook, WebhookCounts } from "./messages.ts";
-import { OpenPlaces } from "./open-places.ts";
-import { delayMs, GIVE_UP_MS } from "./schedule.ts";
-import { signedHeaders } from "./signature.ts";
+import { createHash } from "node:crypto";
+import type { WebhookFilter, WebhookType } from "../../engine/catalog.ts";
+import type { EventChange } from "../../engine/queries/history.ts";
+import type { FollowedTrail } from "../../persistence/audit/followed-trail.ts";
+import type { DeliveryFile, Lane, PendingDelivery } from "../../persistence/deliveries.ts";
+import type { DeliveryPage } from "../api/services.ts";
+import { changeView } from "../live/change-view.ts";
+import { type Attempt, type AttemptResult, delayMs, GIVE_UP_MS } from "./attempt.ts";
+import {
+  type FromWebhooks,
+  signedHeaders,
+  type ToWebhooks,
+  type Webhook,
+  type WebhookCounts,
+} from "./messages.ts";
 
 /** Tries under way of one webhook, of one organization, and in all. */
 export const OF_WEBHOOK_MAX = 4;
@@ -184,7 +185,7 @@ export class Courier {
     const { file, nowMs } = this.#ports;
     // What was sent is still counted until then.
     if (nowMs() - this.#weighedMs >= WEIGH_EVERY_MS) this.#weigh();
-    const waitingBytes = sum(this.#waiting.values());
+    const waitingBytes = sumOf(this.#waiting.values());
     const tries = { succeeded: this.#succeeded, failed: this.#failed };
     const { laneCount: lanes, followed } = file;
     return { lanes, inFlight: this.#inFlight.size, waitingBytes, ...tries, followed };
@@ -249,7 +250,7 @@ export class Courier {
   /** Counts again when there seems to be no room, because what was sent is still counted. */
   #hasRoom({ id }: Webhook): boolean {
     const has = () => {
-      const isFull = sum(this.#waiting.values()) > ALL_WAITING_BYTES_MAX;
+      const isFull = sumOf(this.#waiting.values()) > ALL_WAITING_BYTES_MAX;
       const max = isFull ? SMALL_WAITING_BYTES : WAITING_BYTES_MAX;
       return (this.#waiting.get(id) ?? 0) < max;
     };
@@ -376,8 +377,290 @@ function keyOf({ webhookId, partition }: Lane): string {
   return `${webhookId}/${partition}`;
 }
 
-function sum(values: Iterable<number>): number {
+function sumOf(values: Iterable<number>): number {
   let total = 0;
   for (const value of values) total += value;
   return total;
+}
+
+// Forms deliveries from changes of an event. A delivery is about one event and has one type;
+// changes of the same second travel together.
+
+/** Changes within this time may travel in one delivery. */
+const TOGETHER_MS = 1_000;
+const ID_BYTES = 18;
+/** In the order in which deliveries with the same last change are sent. */
+const ORDER: readonly WebhookType[] = ["change", "expired", "soldout", "status"];
+
+export interface Formed {
+  /**
+   * `webhook-id`. Made of the webhook and the body, so a host that takes over sends what it forms
+   * again with the id that it had.
+   */
+  readonly id: string;
+  readonly type: WebhookType;
+  /** Of its last change. */
+  readonly sequence: number;
+  readonly body: string;
+}
+
+/** What a webhook is told of an event. */
+export interface Told {
+  readonly webhookId: number;
+  readonly eventId: string;
+  /** The types that it is told of the change. */
+  readonly typesOf: (change: EventChange) => readonly WebhookType[];
+  /** Whether the change took the last seat or place that was ACTIVE or LOCKED. */
+  readonly isLast: (change: EventChange) => boolean;
+}
+
+/** @returns The deliveries in the order of their last changes. */
+export function deliveriesOf(changes: readonly EventChange[], told: Told): Formed[] {
+  const deliveries: Formed[] = [];
+  for (const together of windowsOf(changes)) {
+    const made = ORDER.flatMap((type) => {
+      const wanted = together.filter((change) => isTold(type, change, told));
+      return wanted.length === 0 ? [] : [deliveryOf(type, told, wanted)];
+    });
+    // A sort keeps the order of equals.
+    deliveries.push(...made.sort((a, b) => a.sequence - b.sequence));
+  }
+  return deliveries;
+}
+
+function* windowsOf(changes: readonly EventChange[]): Generator<readonly EventChange[], void> {
+  let window: EventChange[] = [];
+  for (const change of changes) {
+    const [first] = window;
+    if (first !== undefined && change.timeMs >= first.timeMs + TOGETHER_MS) {
+      yield window;
+      window = [];
+    }
+    window.push(change);
+  }
+  if (window.length > 0) yield window;
+}
+
+function isTold(type: WebhookType, change: EventChange, { typesOf, isLast }: Told): boolean {
+  if (!typesOf(change).includes(type)) return false;
+  const { call, seats, areas, status, bookable } = change;
+  switch (type) {
+    case "change":
+      return seats.length + areas.length > 0;
+    case "expired":
+      return call === "expire";
+    case "soldout":
+      return isLast(change);
+    case "status":
+      return status !== null || bookable !== null || call === "deleteevent";
+  }
+  return type satisfies never;
+}
+
+function deliveryOf(
+  type: WebhookType,
+  { webhookId, eventId }: Told,
+  changes: readonly EventChange[],
+): Formed {
+  const { sequence, timeMs } = changes.at(-1)!;
+  const timestamp = new Date(timeMs).toISOString();
+  const data = { eventId, sequence, changes: changes.map((change) => changeView(change, false)) };
+  const body = JSON.stringify({ type, timestamp, data });
+  const digest = createHash("sha256").update(`${webhookId}\n${body}`).digest();
+  const id = `msg_${digest.toString("base64url", 0, ID_BYTES)}`;
+  return { id, type, sequence, body };
+}
+
+// Whether a change took the last seat or place of an event that was ACTIVE or LOCKED. Moves say how
+// many more or fewer there are; after other changes they are counted again, from the trail.
+
+/** Events whose places are known. */
+const EVENTS_MAX = 1_000;
+
+/** By call: how many open seats each seat adds. Calls that it lacks do more than move seats. */
+const ADDED: Readonly<Record<string, number>> = {
+  lock: 0,
+  unlock: 0,
+  expire: 0,
+  sale: -1,
+  directsale: -1,
+  block: -1,
+  revertsale: 1,
+  unblock: 1,
+};
+
+/** Seats and places that are ACTIVE or LOCKED. */
+export interface OpenCount {
+  readonly seats: number;
+  /** By id of the area. */
+  readonly areas: ReadonlyMap<number, number>;
+}
+
+/** @returns Those of an event after a record. */
+export type CountOpen = (partition: number, sequence: number) => OpenCount;
+
+interface Known {
+  sequence: number;
+  seats: number;
+  /** In all areas together. */
+  places: number;
+  readonly areas: Map<number, number>;
+}
+
+export class OpenPlaces {
+  readonly #count: CountOpen;
+  /** By partition number. */
+  readonly #known = new Map<number, Known>();
+
+  constructor(count: CountOpen) {
+    this.#count = count;
+  }
+
+  /** To be asked about the changes of an event in order. */
+  isLast(partition: number, change: EventChange): boolean {
+    const added = ADDED[change.call];
+    let known = this.#known.get(partition);
+    if (known !== undefined && added !== undefined && known.sequence === change.previous) {
+      move(known, change, added);
+    } else {
+      this.#known.delete(partition);
+      // Only a change that takes places can take the last one.
+      if (added !== -1) return false;
+      if (this.#known.size >= EVENTS_MAX) this.#known.clear();
+      known = this.#counted(partition, change.sequence);
+      this.#known.set(partition, known);
+    }
+    return added === -1 && known.seats + known.places === 0;
+  }
+
+  #counted(partition: number, sequence: number): Known {
+    const { seats, areas } = this.#count(partition, sequence);
+    const places = [...areas.values()].reduce((sum, open) => sum + open, 0);
+    return { sequence, seats, places, areas: new Map(areas) };
+  }
+}
+
+function move(known: Known, { sequence, seats, areas }: EventChange, added: number): void {
+  known.sequence = sequence;
+  known.seats += added * seats.length;
+  for (const { id, active, locked } of areas) {
+    const open = active + locked;
+    known.places += open - (known.areas.get(id) ?? 0);
+    known.areas.set(id, open);
+  }
+}
+
+// The work of the thread of the webhooks: handles its messages, and makes turns.
+
+/** Between two turns, so that several results share a transaction. */
+const TURN_MS = 50;
+/** Lanes whose time has come are looked for this often. */
+const IDLE_TURN_MS = 1_000;
+/** After a failure of the disk. */
+const FAILED_TURN_MS = 5_000;
+const COUNTS_EVERY_MS = 1_000;
+const PRUNE_EVERY_MS = 3_600_000;
+/** How long deliveries that have ended are listed. */
+const LISTED_MS = 30 * 86_400_000;
+/** Deliveries of a webhook that are listed, whatever their age. */
+export const LISTED_MAX = 100_000;
+
+interface Port {
+  on(event: "message", listener: (message: ToWebhooks) => void): unknown;
+  send(message: FromWebhooks): void;
+  close(): void;
+}
+
+/** What was sent, wherever it is kept. */
+interface Deliveries {
+  list(webhookId: number, offset: number, limit: number): DeliveryPage;
+  prune(beforeMs: number, newest: number): void;
+}
+
+export class WebhookService {
+  readonly #port: Port;
+  readonly #courier: Courier;
+  readonly #deliveries: Deliveries;
+  #timer: NodeJS.Timeout | null = null;
+  #dueMs = Infinity;
+  #failure = "";
+  #countedMs = -Infinity;
+  #prunedMs = -Infinity;
+  #hasEnded = false;
+
+  constructor(port: Port, courier: Courier, deliveries: Deliveries) {
+    this.#port = port;
+    this.#courier = courier;
+    this.#deliveries = deliveries;
+    port.on("message", (message) => this.#hear(message));
+    this.wake(0);
+  }
+
+  /** Makes a turn after that time, or earlier. */
+  wake(inMs = TURN_MS): void {
+    const dueMs = performance.now() + inMs;
+    if (this.#hasEnded || dueMs >= this.#dueMs) return;
+    clearTimeout(this.#timer ?? undefined);
+    this.#dueMs = dueMs;
+    this.#timer = setTimeout(() => this.#turn(), inMs);
+  }
+
+  #turn(): void {
+    this.#dueMs = Infinity;
+    let hasMore = false;
+    const isDone = this.#attempt(() => (hasMore = this.#courier.turn()));
+    this.wake(!isDone ? FAILED_TURN_MS : hasMore ? TURN_MS : IDLE_TURN_MS);
+    const nowMs = performance.now();
+    if (nowMs - this.#countedMs < COUNTS_EVERY_MS || !isDone) return;
+    this.#countedMs = nowMs;
+    if (nowMs - this.#prunedMs >= PRUNE_EVERY_MS) {
+      this.#prunedMs = nowMs;
+      this.#attempt(() => this.#deliveries.prune(Date.now() - LISTED_MS, LISTED_MAX));
+    }
+    this.#attempt(() => this.#send({ kind: "counts", counts: this.#courier.counts }));
+  }
+
+  #send(message: FromWebhooks): void {
+    this.#port.send(message);
+  }
+
+  /** Reports a failure once, however often it happens. @returns Whether there was none. */
+  #attempt(act: () => void): boolean {
+    try {
+      act();
+      this.#failure = "";
+      return true;
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      if (message !== this.#failure) this.#send({ kind: "report", message });
+      this.#failure = message;
+      return false;
+    }
+  }
+
+  #hear(message: ToWebhooks): void {
+    switch (message.kind) {
+      case "put":
+        this.#attempt(() => this.#courier.put(message.webhook));
+        return this.wake();
+      case "remove":
+        return void this.#attempt(() => this.#courier.remove(message.webhookId));
+      case "follow":
+        this.#attempt(() => this.#courier.follow(message.sequence));
+        this.#send({ kind: "followed" });
+        return this.wake(0);
+      case "list": {
+        const { id, webhookId, offset, limit } = message;
+        let page: DeliveryPage | null = null;
+        this.#attempt(() => (page = this.#deliveries.list(webhookId, offset, limit)));
+        return this.#send({ kind: "listed", id, page });
+      }
+      case "end":
+        this.#hasEnded = true;
+        clearTimeout(this.#timer ?? undefined);
+        this.#attempt(() => this.#courier.close());
+        return this.#port.close();
+    }
+    return message satisfies never;
+  }
 }

@@ -1,7 +1,7 @@
 /** What the server's thread and the thread of the webhooks tell each other. */
+import { createHmac } from "node:crypto";
 import type { WebhookRow } from "../../engine/catalog.ts";
-import type { DeliveryPage } from "../routing/services.ts";
-import type { SigningSecret } from "./signature.ts";
+import type { DeliveryPage } from "../api/services.ts";
 
 /** A webhook with its secrets, which are in memory alone. */
 export interface Webhook extends Omit<WebhookRow, "keyVersion" | "retiredKey"> {
@@ -60,3 +60,41 @@ export type FromWebhooks =
     }
   /** Something that an operator should know. */
   | { readonly kind: "report"; readonly message: string };
+
+// Signatures of deliveries, as Standard Webhooks describes them.
+
+const PREFIX = "whsec_";
+
+/** A secret that signs, until it ends. */
+export interface SigningSecret {
+  /** `whsec_` and the bytes in Base64. */
+  readonly secret: string;
+  /** Milliseconds since 1970; Infinity for the present one. */
+  readonly validUntilMs: number;
+}
+
+export interface Message {
+  readonly id: string;
+  readonly body: string;
+}
+
+/** The headers of a try. Every secret that is valid signs. */
+export function signedHeaders(
+  { id, body }: Message,
+  secrets: readonly SigningSecret[],
+  nowMs: number,
+): Readonly<Record<string, string>> {
+  const timestamp = String(Math.floor(nowMs / 1_000));
+  const signatures = secrets
+    .filter(({ validUntilMs }) => nowMs < validUntilMs)
+    .map(({ secret }) => {
+      const key = Buffer.from(secret.slice(PREFIX.length), "base64");
+      const hmac = createHmac("sha256", key).update(`${id}.${timestamp}.${body}`);
+      return `v1,${hmac.digest("base64")}`;
+    });
+  return {
+    "webhook-id": id,
+    "webhook-timestamp": timestamp,
+    "webhook-signature": signatures.join(" "),
+  };
+}

@@ -7,17 +7,17 @@ import { Worker } from "node:worker_threads";
 import type { WebhookRow } from "../../engine/catalog.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { ActorKind } from "../../engine/records.ts";
-import { AuditGap } from "../../engine/queries/audit-trail.ts";
+import { AuditGap } from "../../engine/queries/history.ts";
 import { HEAP_LIMITS } from "../../persistence/disk/threads.ts";
-import type { AuditTrail, DeliveryPage } from "../routing/services.ts";
+import type { AuditTrail, DeliveryPage } from "../api/services.ts";
 import type {
   FromWebhooks,
+  SigningSecret,
   ToWebhooks,
   Webhook,
   WebhookCounts,
   WebhookThreadData,
 } from "./messages.ts";
-import type { SigningSecret } from "./signature.ts";
 
 /** Changes of an event are followed this often, so those of half a second travel together. */
 const FOLLOW_EVERY_MS = 500;

@@ -1,12 +1,11 @@
 /** The program of the thread of the webhooks. */
 import { workerData } from "node:worker_threads";
-import { FollowedTrail } from "../../persistence/audit/reading/followed-trail.ts";
+import { FollowedTrail } from "../../persistence/audit/followed-trail.ts";
 import { portOfThisThread } from "../../persistence/disk/threads.ts";
-import { openDeliveries } from "../../persistence/webhooks/open.ts";
+import { openDeliveries } from "../../persistence/deliveries.ts";
 import { attempt } from "./attempt.ts";
-import { Courier } from "./courier.ts";
+import { Courier, WebhookService } from "./courier.ts";
 import type { FromWebhooks, ToWebhooks, WebhookThreadData } from "./messages.ts";
-import { WebhookService } from "./service.ts";
 
 const { folder, storeId, allowsPrivate, sequence, webhooks } = workerData as WebhookThreadData;
 const port = portOfThisThread();

@@ -1,6 +1,5 @@
 /** Request targets: a target is a path of this server, never a URL to resolve. */
-import type { Problem } from "./answers.ts";
-import { FrontResult } from "./replies.ts";
+import { FrontResult, type Problem } from "../http/answers.ts";
 
 /**
  * `//` at the start, a backslash, or a dot segment, also percent-encoded: browsers, proxies and URL

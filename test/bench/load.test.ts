@@ -4,7 +4,7 @@ import { contenders } from "../../bench/contenders/all.ts";
 import * as names from "../../bench/contenders/names.ts";
 import { verdictTable } from "../../bench/harness/results.ts";
 import { MIXES } from "../../bench/load/plan.ts";
-import { verdictsOf } from "../../bench/rounds/goals.ts";
+import { verdictsOf } from "../../bench/rounds/tables.ts";
 import type { Row } from "../../bench/rounds/rounds.ts";
 import { describeUnless } from "../support/programs.ts";
 import { TOY, trials } from "./trial.ts";

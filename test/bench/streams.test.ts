@@ -1,7 +1,6 @@
 /** Trials of the benchmark of streams. */
 import { expect, test } from "vitest";
-import type { AllFollowings } from "../../bench/streams/following.ts";
-import type { Sale } from "../../bench/streams/on-sale.ts";
+import type { AllFollowings, Sale } from "../../bench/streams/following.ts";
 import { trials } from "./trial.ts";
 
 const { result, run } = trials();

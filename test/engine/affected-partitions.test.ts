@@ -1,10 +1,9 @@
 /** A record changes no partition but those that it is said to affect. */
 import { expect, test } from "vitest";
-import { replacedPartitions, affectedPartitions } from "../../engine/affected-partitions.ts";
-import { apply } from "../../engine/apply.ts";
+import { affectedPartitions, apply, replacedPartitions } from "../../engine/apply.ts";
 import { RecordType } from "../../engine/records.ts";
 import { State } from "../../engine/state.ts";
-import { digestPartition } from "../../engine/verify/digest.ts";
+import { digestPartition } from "../../engine/verify.ts";
 import { Workload } from "../sim/workload/workload.ts";
 import { World } from "../support/engine.ts";
 import { section } from "../support/layout.ts";

@@ -1,8 +1,7 @@
 /** The command table: what its rows promise, and that `decide` keeps to it. */
 import { expect, test } from "vitest";
 import { Broken } from "../../engine/assert.ts";
-import { type CommandKind, COMMANDS } from "../../engine/commands.ts";
-import { decide, isCommandKind } from "../../engine/decide.ts";
+import { type CommandKind, COMMANDS, decide, isCommandKind } from "../../engine/commands.ts";
 import { Result } from "../../engine/results.ts";
 import { World } from "../support/engine.ts";
 import { section } from "../support/layout.ts";

@@ -1,6 +1,6 @@
 /** Callbacks that wait for the disk run in order, once, and never too early. */
 import { expect, test } from "vitest";
-import { DurabilityQueue } from "../../engine/durability-queue.ts";
+import { DurabilityQueue } from "../../engine/engine.ts";
 
 test("a callback for a sequence number that is on disk runs at once, any other later", () => {
   const queue = new DurabilityQueue(5);

@@ -1,6 +1,6 @@
 /** Local date-times as text. */
 import { expect, test } from "vitest";
-import { isLocalDateTime, normalLocalDateTime } from "../../engine/local-time.ts";
+import { isLocalDateTime, normalLocalDateTime } from "../../engine/schema.ts";
 
 test("a date-time is one that the calendar has", () => {
   const good = [

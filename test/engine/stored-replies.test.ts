@@ -1,8 +1,8 @@
 /** Stored replies within their budget: which bodies are dropped, and who may store more. */
 import { expect, test } from "vitest";
-import type { Caller } from "../../engine/shapes/caller.ts";
+import type { Caller } from "../../engine/bodies.ts";
 import { BODY_IN_MEMORY_MAX, diskBytesOf, type ReplyBudget } from "../../engine/stored-replies.ts";
-import { digest } from "../../engine/verify/digest.ts";
+import { digest } from "../../engine/verify.ts";
 import { Bench, replayed, ROOMY } from "../support/engine.ts";
 
 interface Given {

@@ -3,7 +3,7 @@
  * line of JSON what became of them.
  */
 import { Result } from "../../engine/results.ts";
-import type { Caller } from "../../engine/shapes/caller.ts";
+import type { Caller } from "../../engine/bodies.ts";
 import { openEngine } from "../../persistence/store/open-engine.ts";
 
 /** What the program says. */

@@ -1,6 +1,6 @@
 /** Every deviation of a state from a ledger is found, and nothing else. */
 import { expect, test } from "vitest";
-import type { LedgerLine, LedgerStep } from "../../server/onsale/books/ledger.ts";
+import type { LedgerLine, LedgerStep } from "../../server/onsale/books.ts";
 import { World } from "../support/engine.ts";
 import { area, section } from "../support/layout.ts";
 import { ledgerDeviations, LedgerFold } from "../support/ledger-check.ts";

@@ -12,11 +12,11 @@ import fs from "node:fs";
 import { deserialize } from "node:v8";
 import { Admission } from "../../engine/ports.ts";
 import type { StoreFault } from "../../persistence/disk/faults.ts";
-import { realScheduler, type Scheduler } from "../../persistence/disk/scheduler.ts";
+import { realScheduler, type Scheduler } from "../../persistence/disk/clock.ts";
 import { openStore, type OpenStore } from "../../persistence/store/open-store.ts";
 import { realPlatform } from "../../persistence/store/platform.ts";
 import type { KeptRecord } from "../support/engine.ts";
-import { RecordFeed } from "../support/store/record-feed.ts";
+import { RecordFeed } from "../support/store.ts";
 
 export interface LifeOptions {
   readonly folder: string;

@@ -1,6 +1,6 @@
 /** Plays recipes against one server, and says what it did wrong. */
 import fc from "fast-check";
-import { ERROR_ENTRIES } from "../../server/docs/error-entries.ts";
+import { ERROR_ENTRIES } from "../../server/docs/pages.ts";
 import { Client, type Heard, type Reply } from "./client.ts";
 import { disturbance } from "./odd.ts";
 import type { Departure, Frame, Recipe } from "./recipe.ts";

@@ -3,15 +3,15 @@
  * change the state, and each answer must fit the API reference.
  */
 import { apply } from "../../engine/apply.ts";
-import { RecentChanges } from "../../persistence/changes/recent-changes.ts";
+import { RecentChanges } from "../../persistence/audit/recent-changes.ts";
 import { type LogRecord, RecordType } from "../../engine/records.ts";
 import { Move } from "../../engine/inventory/states.ts";
 import { State } from "../../engine/state.ts";
-import { digest } from "../../engine/verify/digest.ts";
+import { digest } from "../../engine/verify.ts";
 import { Dispatch } from "../../server/dispatch.ts";
-import type { Services } from "../../server/routing/services.ts";
-import type { Answer } from "../../server/wire/answers.ts";
-import type { Exchange } from "../../server/wire/front.ts";
+import type { Services } from "../../server/api/services.ts";
+import type { Answer } from "../../server/http/answers.ts";
+import type { Exchange } from "../../server/http/front.ts";
 import { undocumented } from "../support/answers/documented.ts";
 import { copyOf } from "../support/engine.ts";
 

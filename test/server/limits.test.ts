@@ -3,7 +3,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { Command } from "commander";
 import { expect, test } from "vitest";
-import { clusterLines } from "../../server/cluster/metrics.ts";
+import { clusterLines } from "../../server/cluster/host.ts";
 import { addServeOptions } from "../../server/config.ts";
 import { STANDBY_STATUS } from "../support/cluster-status.ts";
 import { startWithGateway } from "../support/gateway/processes.ts";

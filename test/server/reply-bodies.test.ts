@@ -1,8 +1,8 @@
 /** Long replies to requests with an `Idempotency-Key`: where they are, and when they are gone. */
 import { expect, test } from "vitest";
-import { AuditGap } from "../../engine/queries/audit-trail.ts";
+import { AuditGap } from "../../engine/queries/history.ts";
 import { BODY_IN_MEMORY_MAX } from "../../engine/stored-replies.ts";
-import { ReplyBodies } from "../../server/routing/reply-bodies.ts";
+import { ReplyBodies } from "../../server/api/services.ts";
 import { actingFor, type Reply } from "../support/answers/exchange.ts";
 import { MANAGEMENT, TestServer, V2 } from "../support/server.ts";
 import { expectProblem } from "./wire/wire.ts";

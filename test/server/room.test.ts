@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { HOLD_TYPES_MAX } from "../../engine/constants.ts";
 import { EVENT_SEAT_BYTES, type Room } from "../../engine/state.ts";
-import { roomOf } from "../../server/room.ts";
+import { roomOf } from "../../server/main.ts";
 import { layoutOf, section } from "../support/layout.ts";
 import { actingFor } from "../support/answers/exchange.ts";
 import { MANAGEMENT, TestServer, V2 } from "../support/server.ts";

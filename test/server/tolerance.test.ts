@@ -1,7 +1,7 @@
 /** What requests may leave open: null, empty and repeated parameters, byte order marks, NFC. */
 import { expect, test } from "vitest";
-import type { Shape } from "../../engine/shapes/shape.ts";
-import { checksOf } from "../../server/routing/validate.ts";
+import type { Shape } from "../../engine/schema.ts";
+import { checksOf } from "../../server/api/validate.ts";
 import { type PageBody, ROUTES, TestServer, V2 } from "../support/server.ts";
 
 interface Named {

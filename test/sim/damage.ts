@@ -4,22 +4,20 @@
  */
 import { posix } from "node:path";
 import {
+  decodeSegmentHeader,
+  encodeSegmentHeader,
   FrameFlag,
   type FrameHeader,
   padToSector,
+  parseSegmentName,
   payloadIsIntact,
   readChain,
   readFrameHeader,
   sealFrame,
   SECTOR_BYTES,
-} from "../../persistence/log/frame.ts";
-import {
-  decodeSegmentHeader,
-  encodeSegmentHeader,
-  parseSegmentName,
   SEGMENT_HEADER_BYTES,
   segmentName,
-} from "../../persistence/log/segment-header.ts";
+} from "../../persistence/log/frame.ts";
 import type { FakeDisk } from "../support/disk/fake-disk.ts";
 import type { Random } from "./workload/random.ts";
 

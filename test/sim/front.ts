@@ -10,12 +10,17 @@ import { Move } from "../../engine/inventory/states.ts";
 import { RecordType } from "../../engine/records.ts";
 import { Result } from "../../engine/results.ts";
 import type { State } from "../../engine/state.ts";
-import { checkState } from "../../engine/verify/check.ts";
-import { digestPartition } from "../../engine/verify/digest.ts";
-import type { KeyedRequest } from "../../server/routing/services.ts";
-import { type Answer, jsonAnswer, layoutAnswer, type Problem } from "../../server/wire/answers.ts";
-import type { FirstOfKey } from "../../server/wire/front.ts";
-import { FrontResult, REPLIES } from "../../server/wire/replies.ts";
+import { checkState, digestPartition } from "../../engine/verify.ts";
+import type { KeyedRequest } from "../../server/api/services.ts";
+import {
+  type Answer,
+  FrontResult,
+  jsonAnswer,
+  layoutAnswer,
+  type Problem,
+  REPLIES,
+} from "../../server/http/answers.ts";
+import type { FirstOfKey } from "../../server/http/front.ts";
 import type { BookingCommand } from "../support/commands/command-lines.ts";
 import type { Life } from "./life.ts";
 import { sameAnswer } from "./model/compare.ts";

@@ -7,25 +7,24 @@ import type { Observer } from "../../engine/ports.ts";
 import type { State } from "../../engine/state.ts";
 import { auditedSequence } from "../../persistence/audit/file.ts";
 import type { LogFailed, StoreFault } from "../../persistence/disk/faults.ts";
-import type { SnapshotReport } from "../../persistence/snapshot/options.ts";
-import { serveSnapshots } from "../../persistence/snapshot/service.ts";
-import type {
-  FromThread,
-  StartSnapshotThread,
-  ToThread,
+import type { SnapshotReport } from "../../persistence/snapshot/build.ts";
+import {
+  type FromThread,
+  serveSnapshots,
+  type StartSnapshotThread,
+  type ToThread,
 } from "../../persistence/snapshot/thread.ts";
 import type { StateReport } from "../../persistence/store/open-state.ts";
 import { openStore, type OpenStore } from "../../persistence/store/open-store.ts";
 import type { Platform } from "../../persistence/store/platform.ts";
-import { Idempotency } from "../../server/idempotency.ts";
+import { Idempotency } from "../../server/dispatch.ts";
 import { LargeLayouts } from "../../server/layouts/large-layouts.ts";
 import { LayoutThreads } from "../../server/layouts/layout-thread.ts";
-import { ReplyBodies } from "../../server/routing/reply-bodies.ts";
-import type { Services } from "../../server/routing/services.ts";
+import { ReplyBodies, type Services } from "../../server/api/services.ts";
 import type { FakeDisk } from "../support/disk/fake-disk.ts";
 import { ProcessDied, type ProcessDisk } from "../support/disk/process-disk.ts";
 import { LAYOUT_PACKER, startInProcess } from "../support/layout-thread.ts";
-import { LocalThread } from "../support/store/local-thread.ts";
+import { LocalThread } from "../support/store.ts";
 import { Violation } from "./model/invariants.ts";
 import type { Timeline } from "./timeline.ts";
 import type { Random } from "./workload/random.ts";

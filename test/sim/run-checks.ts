@@ -1,5 +1,5 @@
 /** What a run checks and counts of recoveries, snapshots, and the files that are left. */
-import type { SnapshotReport } from "../../persistence/snapshot/options.ts";
+import type { SnapshotReport } from "../../persistence/snapshot/build.ts";
 import type { FakeDisk } from "../support/disk/fake-disk.ts";
 import type { Life } from "./life.ts";
 import type { Tally } from "./model/invariants.ts";

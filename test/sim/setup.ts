@@ -1,5 +1,5 @@
 /** The initial state: two tenants, three organizations, and events on sale. */
-import type { Caller } from "../../engine/shapes/caller.ts";
+import type { Caller } from "../../engine/bodies.ts";
 import type { State } from "../../engine/state.ts";
 import { organizationOf } from "../support/engine.ts";
 import { layoutOf } from "../support/layout.ts";

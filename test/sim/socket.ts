@@ -3,7 +3,7 @@
  * own code makes an answer wait for the disk, and puts it into its place.
  */
 import type { Engine, Outcome } from "../../engine/engine.ts";
-import type { Services } from "../../server/routing/services.ts";
+import type { Services } from "../../server/api/services.ts";
 import {
   type BookingCommand,
   CommandLines,

@@ -1,5 +1,5 @@
 /** Virtual time: a queue of tasks, without a real clock. */
-import type { Scheduler } from "../../persistence/disk/scheduler.ts";
+import type { Scheduler } from "../../persistence/disk/clock.ts";
 import { ProcessDied } from "../support/disk/process-disk.ts";
 
 interface Entry {

@@ -4,9 +4,9 @@ import type {
   AuditOutcome,
   AuditQuestion,
   AuditTopic,
-} from "../../engine/queries/audit-trail.ts";
-import { OpenTrail } from "../../persistence/audit/trail.ts";
-import type { AuditTrail } from "../../server/routing/services.ts";
+} from "../../engine/queries/history.ts";
+import { OpenTrail } from "../../persistence/audit/keeper.ts";
+import type { AuditTrail } from "../../server/api/services.ts";
 import type { MemoryJournal } from "./engine.ts";
 
 const STORE = "11111111-2222-4333-8444-555555555555";

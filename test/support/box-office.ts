@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { onTestFinished } from "vitest";
-import type { LayoutBody, StateSelection } from "../../engine/shapes/bodies.ts";
+import type { LayoutBody, StateSelection } from "../../engine/bodies.ts";
 import { type Frontrow, open, valueOf } from "../../persistence/library/library.ts";
 import { area, type Labels, labelsOf, layoutOf, section } from "./layout.ts";
 

@@ -4,8 +4,7 @@
  */
 import { apply } from "../../engine/apply.ts";
 import type { EventRow } from "../../engine/catalog.ts";
-import type { BookingKind, CommandKind, MembersOf } from "../../engine/commands.ts";
-import type { AnswerOf } from "../../engine/decide.ts";
+import type { AnswerOf, BookingKind, CommandKind, MembersOf } from "../../engine/commands.ts";
 import { Engine, type Outcome } from "../../engine/engine.ts";
 import type { Partition } from "../../engine/inventory/partition.ts";
 import {
@@ -20,11 +19,11 @@ import { ActorKind, type LogRecord, RecordType } from "../../engine/records.ts";
 import { Result } from "../../engine/results.ts";
 import type {
   Administrator,
+  Caller,
   LayoutBody,
   SettingsBody,
   StateSelection,
-} from "../../engine/shapes/bodies.ts";
-import type { Caller } from "../../engine/shapes/caller.ts";
+} from "../../engine/bodies.ts";
 import type { ReplyBudget } from "../../engine/stored-replies.ts";
 import { State } from "../../engine/state.ts";
 import { loadedPut, storedPut } from "../../persistence/log/layout-packing.ts";

@@ -6,7 +6,7 @@ import {
   withLayoutJson,
 } from "../../persistence/log/layout-packing.ts";
 import type { StartLayoutThread } from "../../server/layouts/layout-thread.ts";
-import { type FromLayouts, serveLayouts, type ToLayouts } from "../../server/layouts/service.ts";
+import { type FromLayouts, serveLayouts, type ToLayouts } from "../../server/layouts/jobs.ts";
 
 export const LAYOUT_PACKER = { pack: packLayout, packed: packedLayout };
 const PACKING = {

@@ -2,8 +2,8 @@
  * Layouts in short notation: `section("Stalls", { A: "1 2 3 _ 4 5" })`. Tests name a seat by its
  * row and seat label together (A1), and an area, section or table by its name.
  */
-import type { LayoutDocument } from "../../engine/layout/layout-document.ts";
-import type { LayoutBody, SentRow, SentSeat, SentSector } from "../../engine/shapes/bodies.ts";
+import type { LayoutDocument } from "../../engine/layout/document.ts";
+import type { LayoutBody, SentRow, SentSeat, SentSector } from "../../engine/bodies.ts";
 
 /** A part of a layout. The guids are made of labels, so that tests can use them. */
 export interface LayoutPart {

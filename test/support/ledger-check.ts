@@ -6,7 +6,7 @@
 import type { Partition } from "../../engine/inventory/partition.ts";
 import { SeatState, STATE_NAMES } from "../../engine/inventory/states.ts";
 import type { State } from "../../engine/state.ts";
-import type { LedgerLine } from "../../server/onsale/books/ledger.ts";
+import type { LedgerLine } from "../../server/onsale/books.ts";
 
 /** A line without its time. */
 type Line = Omit<LedgerLine, "time">;

@@ -1,6 +1,6 @@
 /** Valid values of shapes, and all the ways to make them invalid. */
 import { type CommandKind, type CommandOf, COMMANDS, commandShape } from "../../engine/commands.ts";
-import type { Caller } from "../../engine/shapes/caller.ts";
+import type { Caller } from "../../engine/bodies.ts";
 
 /** The keywords that shapes use. */
 interface Schema {

@@ -18,8 +18,7 @@ import { Move, SeatState } from "../../engine/inventory/states.ts";
 import { RecordType } from "../../engine/records.ts";
 import { type FieldError, Result } from "../../engine/results.ts";
 import type { State } from "../../engine/state.ts";
-import { checkState } from "../../engine/verify/check.ts";
-import { digest } from "../../engine/verify/digest.ts";
+import { checkState, digest } from "../../engine/verify.ts";
 import { type Bench, BOOKING_KINDS, replayed, World, type WorldOptions } from "./engine.ts";
 import type { LayoutPart } from "./layout.ts";
 

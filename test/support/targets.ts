@@ -1,5 +1,5 @@
 /** Requests to a route of the table, made from the ids of a house. */
-import type { Route } from "../../server/routing/route.ts";
+import type { Route } from "../../server/api/route.ts";
 import { NO_ID, NOWHERE } from "../server/wire/wire.ts";
 import type { House } from "./server.ts";
 

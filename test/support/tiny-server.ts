@@ -7,7 +7,7 @@ import type { AddressInfo, Socket } from "node:net";
 import type { BookingKind } from "../../engine/commands.ts";
 import { SeatState } from "../../engine/inventory/states.ts";
 import { Result } from "../../engine/results.ts";
-import type { StateSelection } from "../../engine/shapes/bodies.ts";
+import type { StateSelection } from "../../engine/bodies.ts";
 import { START_MS } from "./engine.ts";
 import { TestServer } from "./server.ts";
 

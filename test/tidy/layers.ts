@@ -1,7 +1,7 @@
 /** The layers of the project, a line each: whom a layer may import, beside itself. */
 
 /** What every request passes. */
-const REQUEST = ["engine", "server/wire", "server/routing", "server/auth", "server/observe"];
+const REQUEST = ["engine", "server/http", "server/api", "server/auth", "server/observe"];
 const WITH_STORE = ["engine", "persistence", "server"];
 
 /**
@@ -16,8 +16,8 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   "server/onsale": ["server/client"],
   "server/console": ["server/client", "server/layouts/geometry-columns.ts"],
   // The server. Few of its parts know the store.
-  "server/wire": ["engine"],
-  "server/routing": REQUEST,
+  "server/http": ["engine"],
+  "server/api": REQUEST,
   "server/auth": REQUEST,
   "server/observe": REQUEST,
   server: ["engine"],

@@ -11,19 +11,19 @@ import { LAYERS, mayImport } from "./layers.ts";
 /** A module, and the only files outside bench and test that may import it. */
 const ONLY_IN: Readonly<Record<string, readonly string[]>> = {
   "better-sqlite3": ["persistence/disk/sqlite.ts"],
-  "uWebSockets.js": ["server/wire/http.ts", "server/wire/websocket/own-connection.ts"],
+  "uWebSockets.js": ["server/http/server.ts"],
   "node:fs": [
     "persistence/disk/disk.ts",
     // Files that ship with the package: the pages below /docs.
     "server/docs/package-files.ts",
-    "server/observe/access-log.ts",
+    "server/observe/log.ts",
     // The files for TLS.
-    "server/certificate.ts",
+    "server/gateway/run.ts",
     // The secret that a gateway and its engine share.
-    "server/gateway/proof.ts",
+    "server/gateway/link-layout.ts",
     // The on-sale player reads a layout file and writes its ledger; it is a client, not the server.
-    "server/onsale/setup.ts",
-    "server/onsale/books/ledger.ts",
+    "server/onsale/run.ts",
+    "server/onsale/books.ts",
   ],
 };
 const BANNED_IN_ENGINE = new RegExp(

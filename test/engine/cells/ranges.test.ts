@@ -1,12 +1,6 @@
 /** The ranges of ids of cells. */
 import { expect, test } from "vitest";
-import {
-  baseOfCell,
-  CELL_IDS,
-  CELL_MAX,
-  cellOf,
-  placeInCell,
-} from "../../../engine/cells/ranges.ts";
+import { baseOfCell, CELL_IDS, CELL_MAX, cellOf, placeInCell } from "../../../engine/cells.ts";
 
 test.each([0, 1, 7, CELL_MAX])("the first and the last id of cell %d show it", (cell) => {
   const [first, last] = [baseOfCell(cell) + 1, baseOfCell(cell) + CELL_IDS - 1];

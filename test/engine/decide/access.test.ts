@@ -1,7 +1,7 @@
 /** Every command that names an object is refused when nobody has it, or another organization. */
 import { expect, test } from "vitest";
 import { Result } from "../../../engine/results.ts";
-import { digest } from "../../../engine/verify/digest.ts";
+import { digest } from "../../../engine/verify.ts";
 import { NO_EVENT, World } from "../../support/engine.ts";
 import { section } from "../../support/layout.ts";
 

@@ -1,9 +1,9 @@
 /** Accounts and their logins. */
 import { expect, test } from "vitest";
-import { accountsByEmail, emailKey } from "../../../engine/queries/lookups.ts";
+import { accountsByEmail, emailKey } from "../../../engine/queries/access.ts";
 import { LOGINS_PER_ACCOUNT_MAX } from "../../../engine/constants.ts";
 import { Result } from "../../../engine/results.ts";
-import { checkState } from "../../../engine/verify/check.ts";
+import { checkState } from "../../../engine/verify.ts";
 import { Bench, START_MS } from "../../support/engine.ts";
 
 const tokens = (name: string, endsMs: number) => ({

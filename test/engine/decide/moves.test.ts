@@ -1,11 +1,10 @@
 /** The steps of a move between cells, as records. */
 import { expect, test } from "vitest";
-import { placeInCell } from "../../../engine/cells/ranges.ts";
-import type { OrganizationMove } from "../../../engine/cells/ranges.ts";
+import { type OrganizationMove, placeInCell } from "../../../engine/cells.ts";
 import { Move } from "../../../engine/inventory/states.ts";
 import { RecordType } from "../../../engine/records.ts";
 import { Result } from "../../../engine/results.ts";
-import { checkState } from "../../../engine/verify/check.ts";
+import { checkState } from "../../../engine/verify.ts";
 import { replayed, World } from "../../support/engine.ts";
 import { area, section } from "../../support/layout.ts";
 

@@ -1,7 +1,7 @@
 /** Stored replies: the first answer to an idempotency key is kept for a day. */
 import { expect, test } from "vitest";
-import { findReply } from "../../../engine/queries/lookups.ts";
-import type { Caller } from "../../../engine/shapes/caller.ts";
+import { findReply } from "../../../engine/queries/access.ts";
+import type { Caller } from "../../../engine/bodies.ts";
 import { Bench, ROOMY, START_MS } from "../../support/engine.ts";
 
 const DAY_MS = 86_400_000;

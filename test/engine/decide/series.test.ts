@@ -1,7 +1,7 @@
 /** Series: the start of an event in a series does not move. */
 import { expect, test } from "vitest";
 import { Result } from "../../../engine/results.ts";
-import type { Caller } from "../../../engine/shapes/caller.ts";
+import type { Caller } from "../../../engine/bodies.ts";
 import { World } from "../../support/engine.ts";
 import { section } from "../../support/layout.ts";
 import { expectConsistent } from "../../support/table.ts";

@@ -7,7 +7,7 @@ import {
   WEBHOOKS_MAX,
 } from "../../../engine/constants.ts";
 import { Result } from "../../../engine/results.ts";
-import type { WebhookBody } from "../../../engine/shapes/bodies.ts";
+import type { WebhookBody } from "../../../engine/bodies.ts";
 import { NO_EVENT, START_MS, World } from "../../support/engine.ts";
 import { section } from "../../support/layout.ts";
 import { expectConsistent } from "../../support/table.ts";

@@ -1,6 +1,6 @@
 /** General-admission areas: their counters, and the places that each hold has. */
 import { expect, test } from "vitest";
-import { Areas } from "../../../engine/inventory/areas.ts";
+import { Areas } from "../../../engine/inventory/partition.ts";
 import { SeatState } from "../../../engine/inventory/states.ts";
 import { area, section } from "../../support/layout.ts";
 import { checkIn } from "../../support/table.ts";

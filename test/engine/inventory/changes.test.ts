@@ -1,7 +1,7 @@
 /** The change list: every seat once, the most recently changed last. */
 import { expect, test } from "vitest";
 import { NONE } from "../../../engine/constants.ts";
-import { ChangeList, initialLinks } from "../../../engine/inventory/changes.ts";
+import { ChangeList, initialLinks } from "../../../engine/inventory/partition.ts";
 import { Random } from "../../sim/workload/random.ts";
 
 function newestFirst(list: ChangeList): number[] {

@@ -1,9 +1,9 @@
 /** Holds that expire: with the next command at the latest, whether or not a sweep has run. */
 import { expect, test } from "vitest";
 import { NONE } from "../../../engine/constants.ts";
-import { ExpiryQueues } from "../../../engine/inventory/expiry.ts";
+import { ExpiryQueues } from "../../../engine/inventory/holds.ts";
 import { Move } from "../../../engine/inventory/states.ts";
-import { digest } from "../../../engine/verify/digest.ts";
+import { digest } from "../../../engine/verify.ts";
 import { replayed, World } from "../../support/engine.ts";
 import { area, guidOf, layoutOf, section } from "../../support/layout.ts";
 import { checkIn } from "../../support/table.ts";

@@ -9,8 +9,7 @@ import {
 } from "../../../engine/inventory/image.ts";
 import type { Partition } from "../../../engine/inventory/partition.ts";
 import { State } from "../../../engine/state.ts";
-import { checkPartition } from "../../../engine/verify/check.ts";
-import { digest, digestPartition } from "../../../engine/verify/digest.ts";
+import { checkPartition, digest, digestPartition } from "../../../engine/verify.ts";
 import { Workload } from "../../sim/workload/workload.ts";
 import { World } from "../../support/engine.ts";
 import { area, section } from "../../support/layout.ts";

@@ -1,13 +1,11 @@
 /** Inventory that migrates to another version of its layout. */
 import { expect, test } from "vitest";
 import { NONE } from "../../../engine/constants.ts";
-import type { Migration } from "../../../engine/inventory/migrate-layout.ts";
+import { LayoutChange, type Migration } from "../../../engine/inventory/partitions.ts";
 import type { Partition } from "../../../engine/inventory/partition.ts";
-import { LayoutChange } from "../../../engine/inventory/partitions.ts";
 import { lastValue } from "../../../engine/inventory/steps.ts";
 import { buildLayout } from "../../../engine/layout/layout.ts";
-import { checkPartition } from "../../../engine/verify/check.ts";
-import { digest } from "../../../engine/verify/digest.ts";
+import { checkPartition, digest } from "../../../engine/verify.ts";
 import { replayed, START_MS, World } from "../../support/engine.ts";
 import { area, guidOf, section } from "../../support/layout.ts";
 import { checkIn, checkMore } from "../../support/table.ts";

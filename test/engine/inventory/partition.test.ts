@@ -9,8 +9,7 @@ import {
   type PriceRecord,
   RecordType,
 } from "../../../engine/records.ts";
-import { checkPartition } from "../../../engine/verify/check.ts";
-import { digestPartition } from "../../../engine/verify/digest.ts";
+import { checkPartition, digestPartition } from "../../../engine/verify.ts";
 import { START_MS, World } from "../../support/engine.ts";
 import { area, section } from "../../support/layout.ts";
 import { checkMore } from "../../support/table.ts";

@@ -1,8 +1,7 @@
 /** Partitions that wait for the migration to their new layout. */
 import { expect, test } from "vitest";
 import { LAYOUT_CHANGES_MAX } from "../../../engine/inventory/partitions.ts";
-import { checkState } from "../../../engine/verify/check.ts";
-import { digest } from "../../../engine/verify/digest.ts";
+import { checkState, digest } from "../../../engine/verify.ts";
 import { replayed, World } from "../../support/engine.ts";
 import { guidOf, section } from "../../support/layout.ts";
 

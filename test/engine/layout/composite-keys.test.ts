@@ -1,6 +1,6 @@
 /** Composite keys, by which v1 names the objects of a layout. */
 import { expect, test } from "vitest";
-import { findKey, joinKey } from "../../../engine/layout/composite-keys.ts";
+import { findKey, joinKey } from "../../../engine/layout/labels.ts";
 import { buildLayout, EMPTY_DOCUMENT, seatName } from "../../../engine/layout/layout.ts";
 import { World } from "../../support/engine.ts";
 import { area, guidOf, section, table } from "../../support/layout.ts";

@@ -1,6 +1,6 @@
 /** A seat index as columns. */
 import { expect, test } from "vitest";
-import { columnsOf, layoutOfColumns } from "../../../engine/layout/layout-columns.ts";
+import { columnsOf, layoutOfColumns } from "../../../engine/layout/packed.ts";
 import { buildLayout, EMPTY_DOCUMENT, type Layout } from "../../../engine/layout/layout.ts";
 import { World } from "../../support/engine.ts";
 import { area, section, table } from "../../support/layout.ts";

@@ -1,7 +1,7 @@
 /** The immutable seat index of a layout. */
 import { expect, test } from "vitest";
 import { NONE } from "../../../engine/constants.ts";
-import { mergeLayout } from "../../../engine/layout/change/merge-layout.ts";
+import { mergeLayout } from "../../../engine/layout/change.ts";
 import {
   buildLayout,
   collectSeats,

@@ -1,6 +1,6 @@
 /** The natural order of names and labels. */
 import { expect, test } from "vitest";
-import { nameKey } from "../../../engine/layout/natural-order.ts";
+import { nameKey } from "../../../engine/layout/layout.ts";
 
 /** Names in order, in groups of names that are equal. */
 const ORDER: readonly (readonly string[])[] = [

@@ -1,8 +1,8 @@
 /** Which seats of a row are next to each other. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { Seat } from "../../../engine/layout/layout-document.ts";
-import { orderRow } from "../../../engine/layout/neighbours.ts";
+import type { Seat } from "../../../engine/layout/document.ts";
+import { orderRow } from "../../../engine/layout/layout.ts";
 
 type Position = readonly [x: number, y: number];
 

@@ -1,7 +1,7 @@
 /** Packed layouts. */
 import { expect, test } from "vitest";
-import type { LayoutDocument } from "../../../engine/layout/layout-document.ts";
-import { PackedLayout, plainDocument } from "../../../engine/layout/packed-layout.ts";
+import type { LayoutDocument } from "../../../engine/layout/document.ts";
+import { PackedLayout, plainDocument } from "../../../engine/layout/packed.ts";
 
 const DOCUMENT: LayoutDocument = {
   sectors: [{ id: 1, guid: "s", name: "Stalls", ga: false }],

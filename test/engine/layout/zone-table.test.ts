@@ -10,7 +10,7 @@ import {
   ZoneRuns,
   ZoneTable,
   zonesInSlices,
-} from "../../../engine/layout/zone-table.ts";
+} from "../../../engine/layout/zones.ts";
 
 const SCHEMAS = 3;
 const IDS_OF_SCHEMA = 20;

@@ -1,6 +1,6 @@
 /** The seats and places of a schema: declared at first, then drawn. */
 import { expect, test } from "vitest";
-import { capacitiesOf } from "../../../engine/queries/capacities.ts";
+import { capacitiesOf } from "../../../engine/queries/summary.ts";
 import { World } from "../../support/engine.ts";
 import { area, type LayoutPart, section } from "../../support/layout.ts";
 

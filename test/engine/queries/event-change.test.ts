@@ -1,12 +1,7 @@
 /** What changes of an event have in common, whoever makes them. */
 import { expect, test } from "vitest";
 import { SeatState } from "../../../engine/inventory/states.ts";
-import {
-  byId,
-  type EventChange,
-  listedState,
-  placesOf,
-} from "../../../engine/queries/event-change.ts";
+import { byId, type EventChange, listedState, placesOf } from "../../../engine/queries/history.ts";
 
 const CHANGE: EventChange = {
   sequence: 2,

@@ -1,7 +1,7 @@
 /** Sorting by keys. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { sortByKeys } from "../../../engine/queries/key-order.ts";
+import { sortByKeys } from "../../../engine/queries/order.ts";
 
 /** The order that all steps of the sort lead to. */
 function sorted(...given: Parameters<typeof sortByKeys>): Uint32Array {

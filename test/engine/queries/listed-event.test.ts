@@ -1,8 +1,7 @@
 /** When the row of a seat counts as changed, beside the changes of the seat itself. */
 import { expect, test } from "vitest";
-import { changeOfSeat, isOnSale, listedEvent } from "../../../engine/queries/listed-event.ts";
-import { listSeats } from "../../../engine/queries/seat-listing.ts";
-import type { LayoutBody } from "../../../engine/shapes/bodies.ts";
+import { changeOfSeat, isOnSale, listedEvent, listSeats } from "../../../engine/queries/seats.ts";
+import type { LayoutBody } from "../../../engine/bodies.ts";
 import { World } from "../../support/engine.ts";
 import { area, layoutOf, section, table } from "../../support/layout.ts";
 import { checkMore, expectConsistent } from "../../support/table.ts";

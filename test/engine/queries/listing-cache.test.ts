@@ -3,9 +3,13 @@ import { setImmediate } from "node:timers/promises";
 import v8 from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
-import { listedEvent } from "../../../engine/queries/listed-event.ts";
-import { ListingCache, LISTINGS_PER_EVENT_MAX } from "../../../engine/queries/listing-cache.ts";
-import { listSeats, type SeatSort } from "../../../engine/queries/seat-listing.ts";
+import {
+  listedEvent,
+  ListingCache,
+  LISTINGS_PER_EVENT_MAX,
+  listSeats,
+  type SeatSort,
+} from "../../../engine/queries/seats.ts";
 import { World } from "../../support/engine.ts";
 import { layoutOf, section } from "../../support/layout.ts";
 

@@ -1,7 +1,7 @@
 /** The ranks of names and labels in lists. */
 import { expect, test } from "vitest";
 import { lastValue } from "../../../engine/inventory/steps.ts";
-import { ranksOf, sortInSteps } from "../../../engine/queries/name-order.ts";
+import { ranksOf, sortInSteps } from "../../../engine/queries/order.ts";
 
 test("ranks rise with names, and equal names have one rank", () => {
   expect([...ranksOf(["10", "B", "2", "b", "2", "02"])]).toEqual([1, 3, 0, 2, 0, 0]);

@@ -4,15 +4,16 @@ import type { Partition } from "../../../engine/inventory/partition.ts";
 import { LayoutChange } from "../../../engine/inventory/partitions.ts";
 import { lastValue } from "../../../engine/inventory/steps.ts";
 import { SeatState } from "../../../engine/inventory/states.ts";
-import { changeOfSeat, listedEvent } from "../../../engine/queries/listed-event.ts";
 import {
+  changeOfSeat,
+  listedEvent,
   listSeats,
   prepareListing,
   SEAT_SORTS,
   type SeatQuery,
   type SeatSort,
-} from "../../../engine/queries/seat-listing.ts";
-import type { AssignmentSelection } from "../../../engine/shapes/bodies.ts";
+} from "../../../engine/queries/seats.ts";
+import type { AssignmentSelection } from "../../../engine/bodies.ts";
 import { Random } from "../../sim/workload/random.ts";
 import { World } from "../../support/engine.ts";
 import { area, section, table } from "../../support/layout.ts";

@@ -1,6 +1,6 @@
 /** Sorted seats that are repaired as they change. */
 import { expect, test } from "vitest";
-import { SortedSeats } from "../../../engine/queries/sorted-seats.ts";
+import { SortedSeats } from "../../../engine/queries/seats.ts";
 import { Random } from "../../sim/workload/random.ts";
 
 test("after any changes the list equals one that is sorted from scratch", () => {

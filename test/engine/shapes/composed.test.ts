@@ -1,8 +1,8 @@
 /** Which texts of a value are composed. */
 import { expect, test } from "vitest";
-import { STATE_SELECTION, VENUE } from "../../../engine/shapes/bodies.ts";
-import { composerOf } from "../../../engine/shapes/composed.ts";
-import { integer, list, object, optional } from "../../../engine/shapes/shape.ts";
+import { STATE_SELECTION, VENUE } from "../../../engine/bodies.ts";
+import { composerOf } from "../../../engine/violations.ts";
+import { integer, list, object, optional } from "../../../engine/schema.ts";
 
 const [TWO, ONE] = ["e\u0301", "\u00e9"];
 

@@ -1,6 +1,6 @@
 /** The formats of texts that no pattern can say. */
 import { expect, test } from "vitest";
-import { FORMATS } from "../../../engine/shapes/formats.ts";
+import { FORMATS } from "../../../engine/schema.ts";
 
 /** By format: texts that are one, and texts that are none. */
 const TEXTS: Readonly<Record<string, readonly [good: string[], bad: string[]]>> = {

@@ -1,7 +1,7 @@
 /** The size of a value as JSON is that of its text, for any depth. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { jsonBytes } from "../../../engine/shapes/json-bytes.ts";
+import { jsonBytes } from "../../../engine/schema.ts";
 
 const bytesOf = (value: unknown) => Buffer.byteLength(JSON.stringify(value));
 

@@ -12,7 +12,7 @@ import {
   orNull,
   text,
   type TypeOf,
-} from "../../../engine/shapes/shape.ts";
+} from "../../../engine/schema.ts";
 
 const ITEM = object({ id: integer({ minimum: 1 }), note: optional(text({})) });
 

@@ -1,6 +1,6 @@
 /** Violations of shapes as field errors, in the notation and the codes of the interface. */
 import { expect, test } from "vitest";
-import { fieldErrorOf, type Violation } from "../../../engine/shapes/violations.ts";
+import { fieldErrorOf, type Violation } from "../../../engine/violations.ts";
 
 const NOTHING = { keyword: "", instancePath: "", params: {} };
 

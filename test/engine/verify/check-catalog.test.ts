@@ -1,7 +1,7 @@
 /** The invariants of the catalog: each is seen to fail on a catalog that breaks it. */
 import { expect, test } from "vitest";
 import type { Catalog } from "../../../engine/catalog.ts";
-import { checkCatalog } from "../../../engine/verify/check-catalog.ts";
+import { checkCatalog } from "../../../engine/verify.ts";
 import { World } from "../../support/engine.ts";
 import { section } from "../../support/layout.ts";
 

@@ -2,11 +2,10 @@
 import { expect, test } from "vitest";
 import { Broken } from "../../../engine/assert.ts";
 import { NONE } from "../../../engine/constants.ts";
-import { ChangeList, initialLinks } from "../../../engine/inventory/changes.ts";
-import { Partition } from "../../../engine/inventory/partition.ts";
+import { ChangeList, initialLinks, Partition } from "../../../engine/inventory/partition.ts";
 import { SeatState } from "../../../engine/inventory/states.ts";
 import { buildLayout } from "../../../engine/layout/layout.ts";
-import { checkPartition, checkState } from "../../../engine/verify/check.ts";
+import { checkPartition, checkState } from "../../../engine/verify.ts";
 import { World } from "../../support/engine.ts";
 import { area, section } from "../../support/layout.ts";
 

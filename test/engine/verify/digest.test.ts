@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { CART_TTL_SECONDS } from "../../../engine/constants.ts";
 import type { Partition } from "../../../engine/inventory/partition.ts";
 import { SeatState } from "../../../engine/inventory/states.ts";
-import { digest, digestPartition } from "../../../engine/verify/digest.ts";
+import { digest, digestPartition } from "../../../engine/verify.ts";
 import { replayed, World } from "../../support/engine.ts";
 import { area, section } from "../../support/layout.ts";
 

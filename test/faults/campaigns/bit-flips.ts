@@ -6,8 +6,7 @@
 import fs from "node:fs";
 import path from "node:path";
 import { LogCorrupt, SnapshotsDamaged } from "../../../persistence/disk/faults.ts";
-import { FRAME_HEADER_BYTES } from "../../../persistence/log/frame.ts";
-import { SEGMENT_HEADER_BYTES } from "../../../persistence/log/segment-header.ts";
+import { FRAME_HEADER_BYTES, SEGMENT_HEADER_BYTES } from "../../../persistence/log/frame.ts";
 import { Random } from "../../../server/onsale/random.ts";
 import { sameFiles } from "../../persistence/log/log-fixture.ts";
 import type { Campaign, Outcome, Run } from "../campaign.ts";

@@ -6,9 +6,13 @@
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
-import { FRAME_HEADER_BYTES, padToSector, SECTOR_BYTES } from "../../../persistence/log/frame.ts";
-import { SEGMENT_SUFFIX } from "../../../persistence/log/read-log.ts";
-import { LOG_FOLDER } from "../../../persistence/log/segment-header.ts";
+import {
+  FRAME_HEADER_BYTES,
+  LOG_FOLDER,
+  padToSector,
+  SECTOR_BYTES,
+} from "../../../persistence/log/frame.ts";
+import { SEGMENT_SUFFIX } from "../../../persistence/log/log-reader.ts";
 import { ledgerDeviations, LedgerFold } from "../../support/ledger-check.ts";
 import { missingPrograms, missingRoot } from "../../support/programs.ts";
 import { type ServerProcess, sleep } from "../../support/server-process.ts";

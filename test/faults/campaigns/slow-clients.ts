@@ -1,5 +1,5 @@
 /** Thousands of clients that send or read slowly, beside an on-sale that must not notice. */
-import { openFilesMax } from "../../../server/connections.ts";
+import { openFilesMax } from "../../../server/config.ts";
 import type { Campaign, Run } from "../campaign.ts";
 import { besideOnsale } from "../support/neighbour.ts";
 import { SlowCrowd, type SlowForm } from "../support/slow-crowd.ts";

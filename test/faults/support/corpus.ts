@@ -3,8 +3,12 @@
  */
 import fs from "node:fs";
 import path from "node:path";
-import { padToSector, readFrameHeader } from "../../../persistence/log/frame.ts";
-import { SEGMENT_HEADER_BYTES, LOG_FOLDER } from "../../../persistence/log/segment-header.ts";
+import {
+  LOG_FOLDER,
+  padToSector,
+  readFrameHeader,
+  SEGMENT_HEADER_BYTES,
+} from "../../../persistence/log/frame.ts";
 import { sleep } from "../../support/server-process.ts";
 import { type FiledHistory, Life, type LifePlan } from "./lives.ts";
 import type { Scope } from "./scope.ts";

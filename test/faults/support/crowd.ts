@@ -3,7 +3,7 @@
  * ledger before it is sent and after it is answered.
  */
 import { Client } from "undici";
-import type { LedgerLine } from "../../../server/onsale/books/ledger.ts";
+import type { LedgerLine } from "../../../server/onsale/books.ts";
 import { Random } from "../../../server/onsale/random.ts";
 import type { LedgerFold } from "../../support/ledger-check.ts";
 import { sleep } from "../../support/server-process.ts";

@@ -3,7 +3,7 @@ import type { ChildProcess } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { serialize } from "node:v8";
-import { History } from "../../support/store/history.ts";
+import { History } from "../../support/store.ts";
 import { collect, type Exit, exitOf, ROOT, spawnNode } from "../../support/server-process.ts";
 import type { LifeOptions } from "../life.ts";
 import { hasStoreFile, readFolder } from "./folder-state.ts";

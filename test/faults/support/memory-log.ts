@@ -3,7 +3,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { apply } from "../../../engine/apply.ts";
 import { State } from "../../../engine/state.ts";
-import { digest } from "../../../engine/verify/digest.ts";
+import { digest } from "../../../engine/verify.ts";
 import { recover } from "../../../persistence/log/recover.ts";
 import { FakeDisk } from "../../support/disk/fake-disk.ts";
 import { logFolder, segmentsOf } from "./corpus.ts";

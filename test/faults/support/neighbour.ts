@@ -1,7 +1,7 @@
 /** An on-sale of one organization that plays with and without somebody who disturbs it. */
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import type { Report } from "../../../server/onsale/report.ts";
+import type { Report } from "../../../server/onsale/run.ts";
 import { type ServerProcess, sleep } from "../../support/server-process.ts";
 import type { Outcome, Run } from "../campaign.ts";
 import { Player, type PlayOptions } from "./player.ts";

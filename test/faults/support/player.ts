@@ -1,6 +1,6 @@
 /** The compiled `frontrow onsale`, in a process that ends with its scope. */
 import type { ChildProcess } from "node:child_process";
-import type { Report } from "../../../server/onsale/report.ts";
+import type { Report } from "../../../server/onsale/run.ts";
 import { CLI, collect, exitOf, sleep, spawnNode } from "../../support/server-process.ts";
 import type { Scope } from "./scope.ts";
 

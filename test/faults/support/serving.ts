@@ -1,6 +1,6 @@
 /** `frontrow serve` under faults, and a house with an event on sale. */
 import path from "node:path";
-import type { SettingsBody } from "../../../engine/shapes/bodies.ts";
+import type { SettingsBody } from "../../../engine/bodies.ts";
 import { guidOf } from "../../support/layout.ts";
 import { CLI, ServerProcess, spawnNode } from "../../support/server-process.ts";
 import type { Scope } from "./scope.ts";

@@ -5,7 +5,7 @@ import {
   openEntry,
   readAnswers,
 } from "../../support/commands/binary-layout.ts";
-import { RESULT_CODES } from "../../../server/commands/binary-codes.ts";
+import { RESULT_CODES } from "../../../server/commands/binary-protocol.ts";
 import type { Frame } from "../recipe.ts";
 import { jsonOf, type Pools } from "../values.ts";
 import { damagedBytes } from "../wire.ts";

@@ -1,7 +1,6 @@
 /** Recipes of WebSockets: a handshake, then commands in both subprotocols, whole and damaged. */
 import fc, { type Arbitrary } from "fast-check";
-import { CALLS } from "../../../server/commands/command.ts";
-import { COMMANDS_FRAME } from "../../../server/commands/shapes.ts";
+import { CALLS, COMMANDS_FRAME } from "../../../server/commands/command.ts";
 import { LINK_PROTOCOL } from "../../../server/gateway/link-layout.ts";
 import { byteDamage, damaged } from "../damage.ts";
 import { operations, type Schema, valueOf } from "../grammar.ts";

@@ -8,15 +8,15 @@ import {
   type Transition,
   type TransitionQuery,
   type TransitionSort,
-} from "../../../engine/queries/audit-trail.ts";
+} from "../../../engine/queries/history.ts";
 import { State } from "../../../engine/state.ts";
 import { Workload } from "../../sim/workload/workload.ts";
-import { AuditAnswering } from "../../../persistence/audit/reading/answers.ts";
-import { finish } from "../../../persistence/audit/reading/slices.ts";
-import { appendBlocks } from "../../../persistence/audit/blocks/block-file.ts";
-import { extendRuns } from "../../../persistence/audit/blocks/lookups.ts";
-import { RowBuffer } from "../../../persistence/audit/blocks/row-buffer.ts";
-import { keyOf, NO_HOLD, seatMove } from "../../../persistence/audit/blocks/rows.ts";
+import { AuditAnswering } from "../../../persistence/audit/answers.ts";
+import { finish } from "../../../persistence/audit/slices.ts";
+import { appendBlocks } from "../../../persistence/audit/block-file.ts";
+import { extendRuns } from "../../../persistence/audit/lookups.ts";
+import { RowBuffer } from "../../../persistence/audit/block.ts";
+import { keyOf, NO_HOLD, seatMove } from "../../../persistence/audit/rows.ts";
 import { openAuditFile } from "../../../persistence/audit/file.ts";
 import {
   ask,

@@ -8,13 +8,12 @@ import {
   type AuditQuestion,
   type AuditTopic,
   type Transition,
-} from "../../../engine/queries/audit-trail.ts";
-import { isOnSale, listedEvent } from "../../../engine/queries/listed-event.ts";
-import { areaFacts, seatFacts } from "../../../engine/queries/place-facts.ts";
+} from "../../../engine/queries/history.ts";
+import { areaFacts, isOnSale, listedEvent, seatFacts } from "../../../engine/queries/seats.ts";
 import { type MoveRecord, RecordType } from "../../../engine/records.ts";
 import type { State } from "../../../engine/state.ts";
-import { OpenTrail } from "../../../persistence/audit/trail.ts";
-import type { ChainMark } from "../../../persistence/log/scan.ts";
+import { OpenTrail } from "../../../persistence/audit/keeper.ts";
+import type { ChainMark } from "../../../persistence/log/log-reader.ts";
 import type { KeptRecord } from "../../support/engine.ts";
 import { folderOf } from "../store/store-fixture.ts";
 

@@ -2,21 +2,20 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { NONE } from "../../../engine/constants.ts";
 import { Move, MOVES, SeatState } from "../../../engine/inventory/states.ts";
-import type { Transition, TransitionQuery } from "../../../engine/queries/audit-trail.ts";
+import type { Transition, TransitionQuery } from "../../../engine/queries/history.ts";
 import { ActorKind, RecordType } from "../../../engine/records.ts";
-import { Block } from "../../../persistence/audit/blocks/block.ts";
-import { appendBlocks, BLOCK_ROWS } from "../../../persistence/audit/blocks/block-file.ts";
-import { ColumnReader, ColumnWriter } from "../../../persistence/audit/blocks/columns.ts";
+import { Block, RowBuffer } from "../../../persistence/audit/block.ts";
+import { appendBlocks, BLOCK_ROWS } from "../../../persistence/audit/block-file.ts";
+import { ColumnReader, ColumnWriter } from "../../../persistence/audit/columns.ts";
 import {
   extendRuns,
   findInRun,
   LookupKind,
   sessionKey,
-} from "../../../persistence/audit/blocks/lookups.ts";
-import { RowBuffer } from "../../../persistence/audit/blocks/row-buffer.ts";
-import { keyOf, NO_HOLD, seatMove } from "../../../persistence/audit/blocks/rows.ts";
+} from "../../../persistence/audit/lookups.ts";
+import { keyOf, NO_HOLD, seatMove } from "../../../persistence/audit/rows.ts";
 import { openAuditFile } from "../../../persistence/audit/file.ts";
-import type { OpenTrail } from "../../../persistence/audit/trail.ts";
+import type { OpenTrail } from "../../../persistence/audit/keeper.ts";
 import { openSqlReader, type SqlFile } from "../../../persistence/disk/sqlite.ts";
 import { Random } from "../../sim/workload/random.ts";
 import { World } from "../../support/engine.ts";

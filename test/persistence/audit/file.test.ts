@@ -10,7 +10,7 @@ import {
   readTrail,
   writeTrail,
 } from "../../../persistence/audit/file.ts";
-import { OpenTrail } from "../../../persistence/audit/trail.ts";
+import { OpenTrail } from "../../../persistence/audit/keeper.ts";
 import { realDisk } from "../../../persistence/disk/disk.ts";
 import { Workload } from "../../sim/workload/workload.ts";
 import { AUDIT_STORE, markAt, temporaryPath } from "./audit-fixture.ts";

@@ -3,7 +3,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { SeatState } from "../../../engine/inventory/states.ts";
-import { AuditGap } from "../../../engine/queries/audit-trail.ts";
+import { AuditGap } from "../../../engine/queries/history.ts";
 import { AUDIT_FILE, auditedSequence } from "../../../persistence/audit/file.ts";
 import { AuditKeeper, type AuditReport } from "../../../persistence/audit/keeper.ts";
 import { realDisk } from "../../../persistence/disk/disk.ts";

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { apply } from "../../../engine/apply.ts";
 import { SeatState } from "../../../engine/inventory/states.ts";
-import type { Transition } from "../../../engine/queries/audit-trail.ts";
+import type { Transition } from "../../../engine/queries/history.ts";
 import { RecordType } from "../../../engine/records.ts";
 import { State } from "../../../engine/state.ts";
 import { Workload } from "../../sim/workload/workload.ts";

@@ -2,11 +2,11 @@
 import { expect, test } from "vitest";
 import { apply } from "../../../engine/apply.ts";
 import { SeatState, STATE_NAMES } from "../../../engine/inventory/states.ts";
-import type { Transition } from "../../../engine/queries/audit-trail.ts";
+import type { Transition } from "../../../engine/queries/history.ts";
 import { ActorKind } from "../../../engine/records.ts";
 import { State } from "../../../engine/state.ts";
-import { historyOf } from "../../../persistence/audit/reading/history.ts";
-import type { OpenTrail } from "../../../persistence/audit/trail.ts";
+import { historyOf } from "../../../persistence/audit/transitions.ts";
+import type { OpenTrail } from "../../../persistence/audit/keeper.ts";
 import { openSqlWriter } from "../../../persistence/disk/sqlite.ts";
 import { Workload } from "../../sim/workload/workload.ts";
 import { START_MS, World } from "../../support/engine.ts";

@@ -2,14 +2,17 @@
 import fs from "node:fs";
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { AuditGap, type AuditQuestion } from "../../../engine/queries/audit-trail.ts";
+import { AuditGap, type AuditQuestion } from "../../../engine/queries/history.ts";
 import { AUDIT_FILE, openAuditFile } from "../../../persistence/audit/file.ts";
-import { AuditReader } from "../../../persistence/audit/reading/reader.ts";
-import { serveReading } from "../../../persistence/audit/reading/service.ts";
-import type { FromReader, ToReader } from "../../../persistence/audit/reading/thread.ts";
-import { OpenTrail } from "../../../persistence/audit/trail.ts";
+import {
+  AuditReader,
+  type FromReader,
+  serveReading,
+  type ToReader,
+} from "../../../persistence/audit/reader.ts";
+import { OpenTrail } from "../../../persistence/audit/keeper.ts";
 import { Workload } from "../../sim/workload/workload.ts";
-import { LocalThread } from "../../support/store/local-thread.ts";
+import { LocalThread } from "../../support/store.ts";
 import { folderOf } from "../store/store-fixture.ts";
 import { AUDIT_STORE, feed, openBook, transitionsOf } from "./audit-fixture.ts";
 

@@ -1,7 +1,7 @@
 /** The trail keeps the bodies of stored replies that are too long for memory. */
 import { expect, test } from "vitest";
 import { BODY_IN_MEMORY_MAX, type ReplyBudget } from "../../../engine/stored-replies.ts";
-import { OpenTrail } from "../../../persistence/audit/trail.ts";
+import { OpenTrail } from "../../../persistence/audit/keeper.ts";
 import { Bench, ROOMY } from "../../support/engine.ts";
 
 const STORE = "11111111-2222-4333-8444-555555555555";

@@ -1,8 +1,8 @@
 /** Changes on their way between the threads. */
 import { expect, test } from "vitest";
 import { SeatState } from "../../../engine/inventory/states.ts";
-import type { ChangePage, SeatAfter } from "../../../engine/queries/event-change.ts";
-import { receivedPage, sentPage } from "../../../persistence/audit/reading/sent-changes.ts";
+import type { ChangePage, SeatAfter } from "../../../engine/queries/history.ts";
+import { receivedPage, sentPage } from "../../../persistence/audit/reader.ts";
 
 const FACTS = { timeMs: 1_800_000_000_000, call: "lock", session: "ann", holdType: "vip" };
 const REST = { areas: [{ id: 7, active: 1, locked: 2, sold: 3, blocked: 4 }], bookable: true };

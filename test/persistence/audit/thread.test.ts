@@ -2,7 +2,7 @@
 import fs from "node:fs";
 import path from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { AuditGap, type WaitingClient } from "../../../engine/queries/audit-trail.ts";
+import { AuditGap, type WaitingClient } from "../../../engine/queries/history.ts";
 import { RecordType } from "../../../engine/records.ts";
 import { AUDIT_FILE, auditedSequence } from "../../../persistence/audit/file.ts";
 import type { AuditReport } from "../../../persistence/audit/keeper.ts";
@@ -11,20 +11,20 @@ import type {
   ReaderData,
   StartReader,
   ToReader,
-} from "../../../persistence/audit/reading/thread.ts";
-import { serveAudit } from "../../../persistence/audit/service.ts";
+} from "../../../persistence/audit/reader.ts";
 import {
   AuditThread,
   type AuditThreadOptions,
   type FromAuditThread,
+  serveAudit,
   type StartAuditThread,
   type ToAuditThread,
 } from "../../../persistence/audit/thread.ts";
 import { realDisk } from "../../../persistence/disk/disk.ts";
-import { realScheduler } from "../../../persistence/disk/scheduler.ts";
+import { realScheduler } from "../../../persistence/disk/clock.ts";
 import { workerThread } from "../../../persistence/disk/threads.ts";
-import type { ChainMark } from "../../../persistence/log/scan.ts";
-import { LocalThread } from "../../support/store/local-thread.ts";
+import type { ChainMark } from "../../../persistence/log/log-reader.ts";
+import { LocalThread } from "../../support/store.ts";
 import { STORE_ID } from "../log/log-fixture.ts";
 import { history, storeWithTrail } from "../rescue/folder-fixture.ts";
 import { markAt } from "./audit-fixture.ts";

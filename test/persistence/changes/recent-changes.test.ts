@@ -1,18 +1,16 @@
 /** Changes from memory, from the audit trail, and the state itself, for the same records. */
 import { expect, onTestFinished, test, vi } from "vitest";
-import { noteSequence } from "../../../engine/affected-partitions.ts";
-import { apply } from "../../../engine/apply.ts";
+import { apply, noteSequence } from "../../../engine/apply.ts";
 import type { EventRow } from "../../../engine/catalog.ts";
 import { SeatState } from "../../../engine/inventory/states.ts";
-import type { EventChange } from "../../../engine/queries/event-change.ts";
-import { areaFacts, seatFacts } from "../../../engine/queries/place-facts.ts";
-import { isOnSale, listedEvent } from "../../../engine/queries/listed-event.ts";
+import type { EventChange } from "../../../engine/queries/history.ts";
+import { areaFacts, isOnSale, listedEvent, seatFacts } from "../../../engine/queries/seats.ts";
 import { State } from "../../../engine/state.ts";
-import type { OpenTrail } from "../../../persistence/audit/trail.ts";
-import { RecentChanges } from "../../../persistence/changes/recent-changes.ts";
+import type { OpenTrail } from "../../../persistence/audit/keeper.ts";
+import { RecentChanges } from "../../../persistence/audit/recent-changes.ts";
 import { type KeptRecord, World } from "../../support/engine.ts";
 import { layoutOf, section } from "../../support/layout.ts";
-import { keepBatch } from "../../support/store/recent.ts";
+import { keepBatch } from "../../support/store.ts";
 import { Random } from "../../sim/workload/random.ts";
 import { Workload } from "../../sim/workload/workload.ts";
 import { ask, feed, openBook } from "../audit/audit-fixture.ts";

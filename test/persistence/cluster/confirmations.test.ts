@@ -1,6 +1,6 @@
 /** Answers that wait for etcd: one question for a turn, and in order. */
 import { expect, test } from "vitest";
-import { Confirmations } from "../../../persistence/cluster/confirmations.ts";
+import { Confirmations } from "../../../persistence/cluster/host.ts";
 import { ManualTime } from "../log/log-fixture.ts";
 
 class World {

@@ -2,9 +2,9 @@
 import fs from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { setAsideEmpty } from "../../../persistence/cluster/empty-segment.ts";
+import { setAsideEmpty } from "../../../persistence/store/open-store.ts";
 import { realDisk } from "../../../persistence/disk/disk.ts";
-import { encodeSegmentHeader, segmentName } from "../../../persistence/log/segment-header.ts";
+import { encodeSegmentHeader, segmentName } from "../../../persistence/log/frame.ts";
 import { openEngine } from "../../../persistence/store/open-engine.ts";
 import { readFolder, storeIdOf } from "../../faults/support/folder-state.ts";
 import { folderOf } from "../store/store-fixture.ts";

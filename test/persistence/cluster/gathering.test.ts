@@ -1,6 +1,6 @@
 /** How long a frame of the leader waits for further records. */
 import { expect, test } from "vitest";
-import { Gathering } from "../../../persistence/cluster/gathering.ts";
+import { Gathering } from "../../../persistence/store/open-store.ts";
 import { ManualTime } from "../log/log-fixture.ts";
 
 class World {

@@ -9,8 +9,7 @@ import {
   type RangeResult,
   type TransactionResult,
 } from "../../../persistence/cluster/etcd.ts";
-import { GrpcChannel } from "../../../persistence/cluster/member/grpc.ts";
-import { GrpcEtcd } from "../../../persistence/cluster/member/grpc-etcd.ts";
+import { GrpcChannel, GrpcEtcd } from "../../../persistence/cluster/grpc-etcd.ts";
 import { describeWith } from "../../support/programs.ts";
 import { asked, EtcdMembers, freePorts } from "../../support/cluster/etcd-members.ts";
 import { sleep } from "../../support/server-process.ts";

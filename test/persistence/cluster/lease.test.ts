@@ -1,7 +1,7 @@
 /** When a host may rely on its lease: from the moment at which it sent a keep-alive. */
 import { expect, test } from "vitest";
 import { type Answer, type Etcd, EtcdRefusal } from "../../../persistence/cluster/etcd.ts";
-import { Lease } from "../../../persistence/cluster/lease.ts";
+import { Lease } from "../../../persistence/cluster/leader.ts";
 import { ManualTime } from "../log/log-fixture.ts";
 
 type Kept = { readonly ttlMs: number };

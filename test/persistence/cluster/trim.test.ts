@@ -1,8 +1,7 @@
 /** What the leader removes from etcd, and when there is no room for more. */
 import { expect, test } from "vitest";
-import type { Etcd, Transaction } from "../../../persistence/cluster/etcd.ts";
-import { CellKeys } from "../../../persistence/cluster/keys.ts";
-import { Trim } from "../../../persistence/cluster/trim.ts";
+import { CellKeys, type Etcd, type Transaction } from "../../../persistence/cluster/etcd.ts";
+import { Trim } from "../../../persistence/cluster/leader.ts";
 
 const MEBIBYTE = 1024 * 1024;
 const keys = new CellKeys("cell");

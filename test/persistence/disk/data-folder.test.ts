@@ -14,8 +14,11 @@ import {
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { type DataFolder, openDataFolder } from "../../../persistence/disk/data-folder.ts";
-import { keepClusterCell } from "../../../persistence/disk/cluster-cell.ts";
+import {
+  type DataFolder,
+  keepClusterCell,
+  openDataFolder,
+} from "../../../persistence/disk/data-folder.ts";
 import { type Disk, realDisk } from "../../../persistence/disk/disk.ts";
 import { DiskFault, FolderRefused } from "../../../persistence/disk/faults.ts";
 import { OtherFormat } from "../../../persistence/disk/formats.ts";

@@ -1,6 +1,6 @@
 /** The real scheduler runs tasks after the turn, after a delay, or never. */
 import { expect, test } from "vitest";
-import { realScheduler } from "../../../persistence/disk/scheduler.ts";
+import { realScheduler } from "../../../persistence/disk/clock.ts";
 
 test("soon runs after this turn, later runs after the delay", async () => {
   const order: string[] = [];

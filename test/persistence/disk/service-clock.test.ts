@@ -1,6 +1,6 @@
 /** The service clock: the machine's time at the start, carried on by the running clock. */
 import { expect, test } from "vitest";
-import { ServiceClock } from "../../../persistence/disk/service-clock.ts";
+import { ServiceClock } from "../../../persistence/disk/clock.ts";
 
 test("a step of the machine's clock while the service runs has no effect", () => {
   let [wallMs, runningMs] = [5_000, 70];

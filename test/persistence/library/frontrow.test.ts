@@ -127,7 +127,7 @@ test("the codes of a call's refusals are in its type", () => {
 });
 
 test("every command can be given", () => {
-  const source = readFileSync("persistence/library/frontrow.ts", "utf8");
+  const source = readFileSync("persistence/library/library.ts", "utf8");
   const given = [...source.matchAll(/\brun\(\s*"(\w+)"/g)].map(([, kind]) => kind!);
   expect(given.sort()).toEqual([...OPEN_KINDS].sort());
 });

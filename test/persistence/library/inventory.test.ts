@@ -1,13 +1,15 @@
 /** Seats, areas and the audit trail, with a clock of the test's own and no thread for the trail. */
 import { randomUUID } from "node:crypto";
 import { expect, onTestFinished, test } from "vitest";
-import { serveReading } from "../../../persistence/audit/reading/service.ts";
-import type { FromReader, ToReader } from "../../../persistence/audit/reading/thread.ts";
-import { serveAudit } from "../../../persistence/audit/service.ts";
-import type { FromAuditThread, ToAuditThread } from "../../../persistence/audit/thread.ts";
-import { realDisk } from "../../../persistence/disk/disk.ts";
-import { Acting } from "../../../persistence/library/acting.ts";
+import { type FromReader, serveReading, type ToReader } from "../../../persistence/audit/reader.ts";
 import {
+  type FromAuditThread,
+  serveAudit,
+  type ToAuditThread,
+} from "../../../persistence/audit/thread.ts";
+import { realDisk } from "../../../persistence/disk/disk.ts";
+import {
+  Acting,
   areasAt,
   areasOf,
   auditOf,
@@ -20,7 +22,7 @@ import { openStore } from "../../../persistence/store/open-store.ts";
 import { type Platform, realPlatform } from "../../../persistence/store/platform.ts";
 import { LAYOUT, newFolder } from "../../support/box-office.ts";
 import { labelsOf } from "../../support/layout.ts";
-import { LocalThread } from "../../support/store/local-thread.ts";
+import { LocalThread } from "../../support/store.ts";
 
 /** How far the clock is ahead, in milliseconds. */
 let aheadMs = 0;

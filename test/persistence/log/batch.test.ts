@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { Broken } from "../../../engine/assert.ts";
 import { type CatalogRecord, RecordType } from "../../../engine/records.ts";
-import { Batch } from "../../../persistence/log/batch.ts";
+import { Batch } from "../../../persistence/log/log-writer.ts";
 import { decodeRecords } from "../../../persistence/log/codec.ts";
 import { FRAME_HEADER_BYTES } from "../../../persistence/log/frame.ts";
 

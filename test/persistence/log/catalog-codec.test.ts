@@ -1,9 +1,9 @@
 /** Zones of many objects in a record of the log. */
 import { expect, test } from "vitest";
 import { type CatalogRecord, RecordType } from "../../../engine/records.ts";
-import { runsOfZones, type ZoneChange } from "../../../engine/layout/zone-table.ts";
+import { runsOfZones, type ZoneChange } from "../../../engine/layout/zones.ts";
 import { Malformed } from "../../../persistence/disk/faults.ts";
-import { packCatalog, unpackCatalog } from "../../../persistence/log/catalog-codec.ts";
+import { packCatalog, unpackCatalog } from "../../../persistence/log/codec.ts";
 
 const SEATS = 200_000;
 

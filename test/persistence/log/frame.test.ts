@@ -1,19 +1,19 @@
 /** The bytes of a frame are frozen, and each bit is checked. */
 import { expect, test } from "vitest";
 import { Broken } from "../../../engine/assert.ts";
-import { Batch } from "../../../persistence/log/batch.ts";
+import { Batch } from "../../../persistence/log/log-writer.ts";
 import {
+  chainAfter,
+  chainOfStore,
   FrameFlag,
   type FrameHeader,
   LOG_VERSION,
-  chainAfter,
   padToSector,
   payloadIsIntact,
   readChain,
   readFrameHeader,
   sealFrame,
 } from "../../../persistence/log/frame.ts";
-import { chainOfStore } from "../../../persistence/log/segment-header.ts";
 import { STORE_ID, recordOf, timeOf } from "./log-fixture.ts";
 
 const FACTS = { flags: 0, firstSequence: 6, durableSequence: 5, epoch: 3, offset: 4_608 };

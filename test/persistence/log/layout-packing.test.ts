@@ -1,11 +1,11 @@
 /** Large layouts in the log. */
 import { expect, test } from "vitest";
 import type { CatalogPut } from "../../../engine/catalog.ts";
-import type { LayoutDocument } from "../../../engine/layout/layout-document.ts";
+import type { LayoutDocument } from "../../../engine/layout/document.ts";
 import { buildLayout } from "../../../engine/layout/layout.ts";
-import { PackedLayout } from "../../../engine/layout/packed-layout.ts";
+import { PackedLayout } from "../../../engine/layout/packed.ts";
 import { RecordType } from "../../../engine/records.ts";
-import { packCatalog, unpackCatalog } from "../../../persistence/log/catalog-codec.ts";
+import { packCatalog, unpackCatalog } from "../../../persistence/log/codec.ts";
 import {
   loadedRow,
   packLayout,

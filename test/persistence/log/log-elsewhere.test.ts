@@ -1,7 +1,7 @@
 /** The journal of a host whose frames are made durable elsewhere before they are written here. */
 import { expect, test } from "vitest";
 import { Admission } from "../../../engine/ports.ts";
-import { LeadershipLost } from "../../../persistence/cluster/faults.ts";
+import { LeadershipLost } from "../../../persistence/cluster/options.ts";
 import type { CommitFrame } from "../../../persistence/log/frame.ts";
 import { FakeDisk } from "../../support/disk/fake-disk.ts";
 import { LogProcess, settle } from "./log-fixture.ts";

@@ -5,10 +5,9 @@ import { Admission, type Clock, LogSpace, type TooLong } from "../../../engine/p
 import { ActorKind, RecordType, type LogRecord, type MoveRecord } from "../../../engine/records.ts";
 import type { Disk } from "../../../persistence/disk/disk.ts";
 import type { StoreFault } from "../../../persistence/disk/faults.ts";
-import type { Scheduler } from "../../../persistence/disk/scheduler.ts";
+import type { Scheduler } from "../../../persistence/disk/clock.ts";
 import type { CommitFrame } from "../../../persistence/log/frame.ts";
-import { openLog } from "../../../persistence/log/open-log.ts";
-import type { RecoveryReport } from "../../../persistence/log/recover.ts";
+import { openLog, type RecoveryReport } from "../../../persistence/log/recover.ts";
 import { FakeDisk } from "../../support/disk/fake-disk.ts";
 
 export const STORE_ID = "0b0e7a3c-5d1f-4c3e-9a52-6f0d3c1b2a49";

@@ -1,9 +1,7 @@
 /** Reading a log while it is written; what is missing is reported with its place. */
 import { expect, onTestFinished, test } from "vitest";
 import { LogCorrupt } from "../../../persistence/disk/faults.ts";
-import { LogFollower } from "../../../persistence/log/log-follower.ts";
-import { readLog } from "../../../persistence/log/read-log.ts";
-import type { LogStart } from "../../../persistence/log/scan.ts";
+import { LogFollower, type LogStart, readLog } from "../../../persistence/log/log-reader.ts";
 import type { FakeDisk } from "../../support/disk/fake-disk.ts";
 import { emptyDisk, LogProcess, segmentPaths, STORE_ID } from "./log-fixture.ts";
 

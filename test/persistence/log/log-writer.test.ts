@@ -7,10 +7,10 @@ import {
   type FrameHeader,
   padToSector,
   readFrameHeader,
+  SEGMENT_HEADER_BYTES,
 } from "../../../persistence/log/frame.ts";
 import { PENDING_BYTES_MAX, PENDING_RECORDS_MAX } from "../../../persistence/log/log-writer.ts";
-import { openLog } from "../../../persistence/log/open-log.ts";
-import { SEGMENT_HEADER_BYTES } from "../../../persistence/log/segment-header.ts";
+import { openLog } from "../../../persistence/log/recover.ts";
 import { FILL_STEP_BYTES } from "../../../persistence/log/segments.ts";
 import type { FakeDisk } from "../../support/disk/fake-disk.ts";
 import {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Admission } from "../../../engine/ports.ts";
 import { realDisk } from "../../../persistence/disk/disk.ts";
-import { realScheduler } from "../../../persistence/disk/scheduler.ts";
+import { realScheduler } from "../../../persistence/disk/clock.ts";
 import { type FakeDisk } from "../../support/disk/fake-disk.ts";
 import { CHANGES, ProcessDied } from "../../support/disk/process-disk.ts";
 import { LogProcess, emptyDisk, settle } from "./log-fixture.ts";

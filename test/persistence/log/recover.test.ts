@@ -1,9 +1,8 @@
 /** Recovery finds every acknowledged record and only whole batches; damage halts it. */
 import { expect, test } from "vitest";
 import { LogCorrupt } from "../../../persistence/disk/faults.ts";
-import { readLog } from "../../../persistence/log/read-log.ts";
-import type { ChainMark } from "../../../persistence/log/scan.ts";
-import { SEGMENT_HEADER_BYTES } from "../../../persistence/log/segment-header.ts";
+import { type ChainMark, readLog } from "../../../persistence/log/log-reader.ts";
+import { SEGMENT_HEADER_BYTES } from "../../../persistence/log/frame.ts";
 import type { FakeDisk } from "../../support/disk/fake-disk.ts";
 import {
   type Files,

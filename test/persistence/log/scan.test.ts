@@ -3,18 +3,16 @@ import { expect, test } from "vitest";
 import { LogCorrupt } from "../../../persistence/disk/faults.ts";
 import { OtherFormat } from "../../../persistence/disk/formats.ts";
 import {
+  chainOfStore,
+  encodeSegmentHeader,
   FrameFlag,
   type FrameHeader,
   LOG_VERSION,
   sealFrame,
-} from "../../../persistence/log/frame.ts";
-import { LogScan } from "../../../persistence/log/scan.ts";
-import {
   SEGMENT_HEADER_BYTES,
   type SegmentHeader,
-  chainOfStore,
-  encodeSegmentHeader,
-} from "../../../persistence/log/segment-header.ts";
+} from "../../../persistence/log/frame.ts";
+import { LogScan } from "../../../persistence/log/log-reader.ts";
 import { STORE_ID } from "./log-fixture.ts";
 
 const CHAIN = chainOfStore(STORE_ID);

@@ -11,7 +11,7 @@ import {
   encodeSegmentHeader,
   parseSegmentName,
   segmentName,
-} from "../../../persistence/log/segment-header.ts";
+} from "../../../persistence/log/frame.ts";
 import { STORE_ID } from "./log-fixture.ts";
 
 const HEADER = {

@@ -6,10 +6,10 @@ import { type CopyDisk, realDisk } from "../../../persistence/disk/disk.ts";
 import { DiskFault } from "../../../persistence/disk/faults.ts";
 import {
   backupFolder,
+  HeldFolder,
   PARTIAL_SUFFIX,
   restoreFolder,
 } from "../../../persistence/rescue/copy-store.ts";
-import { HeldFolder } from "../../../persistence/rescue/held-folder.ts";
 import { verifyFolder } from "../../../persistence/rescue/verify.ts";
 import { STORE_ID } from "../log/log-fixture.ts";
 import { folderOf } from "../store/store-fixture.ts";

@@ -2,11 +2,10 @@
 import fs from "node:fs";
 import path from "node:path";
 import { expect } from "vitest";
-import { checkState } from "../../../engine/verify/check.ts";
-import { digest } from "../../../engine/verify/digest.ts";
+import { checkState, digest } from "../../../engine/verify.ts";
 import { makeAuditFile } from "../../../persistence/audit/keeper.ts";
 import { realDisk } from "../../../persistence/disk/disk.ts";
-import { History } from "../../support/store/history.ts";
+import { History } from "../../support/store.ts";
 import { diskOn, folderOf, snapshotPaths, StoreProcess } from "../store/store-fixture.ts";
 
 export const history = new History(7, 1_500);

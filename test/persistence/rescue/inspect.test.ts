@@ -4,8 +4,11 @@ import { expect, test } from "vitest";
 import { realDisk } from "../../../persistence/disk/disk.ts";
 import { LogCorrupt, SnapshotsDamaged } from "../../../persistence/disk/faults.ts";
 import { open, valueOf } from "../../../persistence/library/library.ts";
-import { inspectFolder } from "../../../persistence/rescue/inspect.ts";
-import type { RecordView, RecordFilter } from "../../../persistence/rescue/record-view.ts";
+import {
+  inspectFolder,
+  type RecordFilter,
+  type RecordView,
+} from "../../../persistence/rescue/inspect.ts";
 import { BoxOffice } from "../../support/box-office.ts";
 import { folderOf } from "../store/store-fixture.ts";
 import { flip, history, segmentsIn, snapshotsIn, storeOf, usedBytes } from "./folder-fixture.ts";

@@ -9,12 +9,12 @@ import { ActorKind, type LogRecord, RecordType } from "../../../engine/records.t
 import { State } from "../../../engine/state.ts";
 import { realDisk } from "../../../persistence/disk/disk.ts";
 import { LogCorrupt } from "../../../persistence/disk/faults.ts";
-import { inspectFolder } from "../../../persistence/rescue/inspect.ts";
 import {
+  inspectFolder,
+  type RecordFilter,
   type RecordView,
   RecordViewer,
-  type RecordFilter,
-} from "../../../persistence/rescue/record-view.ts";
+} from "../../../persistence/rescue/inspect.ts";
 import { verifyFolder } from "../../../persistence/rescue/verify.ts";
 import { World } from "../../support/engine.ts";
 import { area, section } from "../../support/layout.ts";

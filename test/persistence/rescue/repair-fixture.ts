@@ -1,6 +1,6 @@
 /** Repairs of a folder under test, and the checks after each of them. */
 import { expect } from "vitest";
-import { digest } from "../../../engine/verify/digest.ts";
+import { digest } from "../../../engine/verify.ts";
 import { realDisk } from "../../../persistence/disk/disk.ts";
 import type { RepairPlan } from "../../../persistence/rescue/repair-plan.ts";
 import { previewRepair, type Repaired, repairFolder } from "../../../persistence/rescue/repair.ts";

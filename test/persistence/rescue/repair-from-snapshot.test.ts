@@ -2,7 +2,7 @@
 import fs from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { digest } from "../../../engine/verify/digest.ts";
+import { digest } from "../../../engine/verify.ts";
 import { realDisk } from "../../../persistence/disk/disk.ts";
 import { restoreFolder, backupFolder } from "../../../persistence/rescue/copy-store.ts";
 import { inspectFolder } from "../../../persistence/rescue/inspect.ts";

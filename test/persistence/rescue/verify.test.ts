@@ -3,7 +3,7 @@ import Database from "better-sqlite3";
 import fs from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { digest } from "../../../engine/verify/digest.ts";
+import { digest } from "../../../engine/verify.ts";
 import { realDisk } from "../../../persistence/disk/disk.ts";
 import { FolderRefused } from "../../../persistence/disk/faults.ts";
 import { openSqlReader } from "../../../persistence/disk/sqlite.ts";

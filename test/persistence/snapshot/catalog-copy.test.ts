@@ -1,7 +1,7 @@
 /** A copy of the catalog is handed over in parts, and has the rows of one moment. */
 import { expect, test } from "vitest";
 import { State } from "../../../engine/state.ts";
-import { copyCatalog } from "../../../persistence/snapshot/catalog-copy.ts";
+import { copyCatalog } from "../../../persistence/snapshot/file.ts";
 import { Workload } from "../../sim/workload/workload.ts";
 
 test("the parts are all rows in order, whatever changes meanwhile", () => {

@@ -1,7 +1,7 @@
 /** What a start does with damaged snapshots, or without the log that they need. */
 import fs from "node:fs";
 import { expect, test } from "vitest";
-import { digest } from "../../../engine/verify/digest.ts";
+import { digest } from "../../../engine/verify.ts";
 import { LogCorrupt, SnapshotsDamaged } from "../../../persistence/disk/faults.ts";
 import { sameFiles } from "../log/log-fixture.ts";
 import { history, recovered, twoSnapshots } from "../rescue/folder-fixture.ts";

@@ -1,7 +1,7 @@
 /** Snapshots that are damaged while the process runs: the next one is written from memory. */
 import fs from "node:fs";
 import { expect, test } from "vitest";
-import { digest } from "../../../engine/verify/digest.ts";
+import { digest } from "../../../engine/verify.ts";
 import { realDisk } from "../../../persistence/disk/disk.ts";
 import { verifyFolder } from "../../../persistence/rescue/verify.ts";
 import { settle } from "../log/log-fixture.ts";

@@ -1,6 +1,6 @@
 /** A snapshot that fails, waits or is given up loses no acknowledged record. */
 import { expect, test, vi } from "vitest";
-import { digest } from "../../../engine/verify/digest.ts";
+import { digest } from "../../../engine/verify.ts";
 import type { Thread } from "../../../persistence/disk/threads.ts";
 import type { StartSnapshotThread, ToThread } from "../../../persistence/snapshot/thread.ts";
 import { World } from "../../support/engine.ts";

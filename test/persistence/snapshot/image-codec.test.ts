@@ -1,10 +1,10 @@
 /** Decoded images equal the encoded ones, and malformed bytes are refused. */
 import { expect, test } from "vitest";
 import { copyPartition, packImage, restorePartition } from "../../../engine/inventory/image.ts";
-import { digestPartition } from "../../../engine/verify/digest.ts";
+import { digestPartition } from "../../../engine/verify.ts";
 import { OtherFormat } from "../../../persistence/disk/formats.ts";
 import { Malformed } from "../../../persistence/disk/faults.ts";
-import { decodeImage, encodeImage } from "../../../persistence/snapshot/image-codec.ts";
+import { decodeImage, encodeImage } from "../../../persistence/snapshot/file.ts";
 import { Workload } from "../../sim/workload/workload.ts";
 import { World } from "../../support/engine.ts";
 import { area, section } from "../../support/layout.ts";

@@ -2,11 +2,11 @@
 import fs from "node:fs";
 import { expect, test, vi } from "vitest";
 import { RecordType } from "../../../engine/records.ts";
-import { digest } from "../../../engine/verify/digest.ts";
+import { digest } from "../../../engine/verify.ts";
 import { realDisk } from "../../../persistence/disk/disk.ts";
 import { fillSqlFile } from "../../../persistence/disk/sqlite.ts";
-import { segmentOf } from "../../../persistence/log/read-log.ts";
-import { parseSegmentName } from "../../../persistence/log/segment-header.ts";
+import { segmentOf } from "../../../persistence/log/log-reader.ts";
+import { parseSegmentName } from "../../../persistence/log/frame.ts";
 import type { FakeDisk } from "../../support/disk/fake-disk.ts";
 import { World } from "../../support/engine.ts";
 import { layoutOf, section } from "../../support/layout.ts";

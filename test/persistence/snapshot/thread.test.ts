@@ -2,18 +2,18 @@
 import fs from "node:fs";
 import path from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { digest } from "../../../engine/verify/digest.ts";
+import { digest } from "../../../engine/verify.ts";
 import { realDisk } from "../../../persistence/disk/disk.ts";
 import { workerThread } from "../../../persistence/disk/threads.ts";
-import type { SnapshotReport } from "../../../persistence/snapshot/options.ts";
-import { serveSnapshots } from "../../../persistence/snapshot/service.ts";
+import type { SnapshotReport } from "../../../persistence/snapshot/build.ts";
 import {
   type FromThread,
+  serveSnapshots,
   SnapshotThread,
   type StartSnapshotThread,
   type ToThread,
 } from "../../../persistence/snapshot/thread.ts";
-import { LocalThread } from "../../support/store/local-thread.ts";
+import { LocalThread } from "../../support/store.ts";
 import { STORE_ID } from "../log/log-fixture.ts";
 import { history, snapshotsIn, start, twinOf } from "../rescue/folder-fixture.ts";
 import { folderOf, StoreProcess } from "../store/store-fixture.ts";

@@ -5,7 +5,7 @@ import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type CommandKind, type CommandOf, COMMANDS } from "../../../engine/commands.ts";
 import { Result } from "../../../engine/results.ts";
-import type { Caller } from "../../../engine/shapes/caller.ts";
+import type { Caller } from "../../../engine/bodies.ts";
 import { openEngine, type Store } from "../../../persistence/store/open-engine.ts";
 import { commandErrors } from "../../../persistence/store/shape-check.ts";
 import { changesOf, INTERNAL_KINDS, OPEN_KINDS, sampleCommand } from "../../support/samples.ts";

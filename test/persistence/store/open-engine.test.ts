@@ -2,9 +2,9 @@
 import path from "node:path";
 import { expect, test } from "vitest";
 import { Broken } from "../../../engine/assert.ts";
-import { AuditGap } from "../../../engine/queries/audit-trail.ts";
+import { AuditGap } from "../../../engine/queries/history.ts";
 import { Result } from "../../../engine/results.ts";
-import { digest } from "../../../engine/verify/digest.ts";
+import { digest } from "../../../engine/verify.ts";
 import type { AuditReport } from "../../../persistence/audit/keeper.ts";
 import { hasStore, openEngine } from "../../../persistence/store/open-engine.ts";
 import { folderOf } from "./store-fixture.ts";

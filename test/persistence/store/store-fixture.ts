@@ -8,21 +8,19 @@ import type { State } from "../../../engine/state.ts";
 import { auditedSequence } from "../../../persistence/audit/file.ts";
 import type { Disk } from "../../../persistence/disk/disk.ts";
 import type { LogWriter } from "../../../persistence/log/log-writer.ts";
-import type { SnapshotReport } from "../../../persistence/snapshot/options.ts";
-import { serveSnapshots } from "../../../persistence/snapshot/service.ts";
-import type { Snapshots } from "../../../persistence/snapshot/snapshots.ts";
-import type {
-  FromThread,
-  StartSnapshotThread,
-  ToThread,
+import type { SnapshotReport } from "../../../persistence/snapshot/build.ts";
+import {
+  type FromThread,
+  serveSnapshots,
+  type StartSnapshotThread,
+  type ToThread,
 } from "../../../persistence/snapshot/thread.ts";
+import type { Snapshots } from "../../../persistence/snapshot/snapshots.ts";
 import type { StateReport } from "../../../persistence/store/open-state.ts";
 import { openStore, type OpenStore } from "../../../persistence/store/open-store.ts";
 import type { Platform } from "../../../persistence/store/platform.ts";
 import { FakeDisk } from "../../support/disk/fake-disk.ts";
-import type { History } from "../../support/store/history.ts";
-import { LocalThread } from "../../support/store/local-thread.ts";
-import { RecordFeed } from "../../support/store/record-feed.ts";
+import { type History, LocalThread, RecordFeed } from "../../support/store.ts";
 import { ManualTime, settle, STORE_ID } from "../log/log-fixture.ts";
 
 const TURNS_MAX = 1_000;

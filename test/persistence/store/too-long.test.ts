@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { Outcome } from "../../../engine/engine.ts";
 import { Result } from "../../../engine/results.ts";
-import { digest } from "../../../engine/verify/digest.ts";
+import { digest } from "../../../engine/verify.ts";
 import { Store } from "../../../persistence/store/open-engine.ts";
 import { openStore } from "../../../persistence/store/open-store.ts";
 import { realPlatform } from "../../../persistence/store/platform.ts";

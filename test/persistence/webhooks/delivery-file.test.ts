@@ -2,8 +2,7 @@
 import fs from "node:fs";
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { DeliveryFile, type Lane } from "../../../persistence/webhooks/delivery-file.ts";
-import { openDeliveries } from "../../../persistence/webhooks/open.ts";
+import { DeliveryFile, type Lane, openDeliveries } from "../../../persistence/deliveries.ts";
 import { temporaryFolder } from "../../support/server-process.ts";
 
 const STORE_ID = "0e1ecc4e-0000-4000-8000-000000000001";

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { ActorKind } from "../../../engine/records.ts";
 import { isRefused } from "../../../engine/results.ts";
 import { bearerOf, identify } from "../../../server/auth/access.ts";
-import { Access } from "../../../server/routing/route.ts";
+import { Access } from "../../../server/api/route.ts";
 import { actingFor, ADDRESS, type CallOptions } from "../../support/answers/exchange.ts";
 import { BAD_KEYS_MAX, MANAGEMENT, TestServer, V2 } from "../../support/server.ts";
 import { DENIED, expectProblem } from "../wire/wire.ts";

@@ -1,7 +1,7 @@
 /** The login rows: their answers, the limit on wrong passwords, and the form of their errors. */
 import { beforeAll, expect, test } from "vitest";
 import { Admission } from "../../../engine/ports.ts";
-import { Passwords } from "../../../server/auth/passwords.ts";
+import { Passwords } from "../../../server/auth/logins.ts";
 import { type Reply } from "../../support/answers/exchange.ts";
 import {
   BAD_LOGINS_MAX,

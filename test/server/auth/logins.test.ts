@@ -2,9 +2,8 @@
 import { expect, test } from "vitest";
 import { Admission } from "../../../engine/ports.ts";
 import { Keys, sha256 } from "../../../server/auth/keys.ts";
-import { type Opened, LoginRefusal, Logins } from "../../../server/auth/logins.ts";
-import { Passwords } from "../../../server/auth/passwords.ts";
-import { Throttle } from "../../../server/auth/throttle.ts";
+import { LoginRefusal, Logins, type Opened, Passwords } from "../../../server/auth/logins.ts";
+import { Throttle } from "../../../server/auth/limits.ts";
 import { Bench } from "../../support/engine.ts";
 import { ADDRESS } from "../../support/answers/exchange.ts";
 import { BAD_LOGINS_MAX, TEST_SECRET } from "../../support/server.ts";

@@ -1,7 +1,7 @@
 /** Hashing and checking of passwords. */
 import { hash as argon2 } from "@node-rs/argon2";
 import { expect, test } from "vitest";
-import { Passwords } from "../../../server/auth/passwords.ts";
+import { Passwords } from "../../../server/auth/logins.ts";
 
 test("a hash is argon2id with its own salt, and matches its password only", async () => {
   const passwords = new Passwords();

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { OrganizationRow } from "../../../engine/catalog.ts";
 import { ActorKind } from "../../../engine/records.ts";
-import { RateLimits } from "../../../server/auth/rate-limits.ts";
+import { RateLimits } from "../../../server/auth/limits.ts";
 import { actingFor, type Reply } from "../../support/answers/exchange.ts";
 import { MANAGEMENT, TestServer, V2 } from "../../support/server.ts";
 import { expectProblem } from "../wire/wire.ts";

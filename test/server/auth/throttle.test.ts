@@ -1,6 +1,6 @@
 /** The throttle: five failures within a minute close a name for a minute. */
 import { expect, test } from "vitest";
-import { Throttle } from "../../../server/auth/throttle.ts";
+import { Throttle } from "../../../server/auth/limits.ts";
 
 const MINUTE = 60_000;
 

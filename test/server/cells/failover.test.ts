@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import { once } from "node:events";
 import { expect, onTestFinished, test } from "vitest";
 import { CommandClient, StreamClient } from "../../../server/client/client.ts";
-import type { Report } from "../../../server/onsale/report.ts";
+import type { Report } from "../../../server/onsale/run.ts";
 import { quietPort, type ServerProcess, sleep, startServer } from "../../support/server-process.ts";
 import { play, soldIn, V2 } from "./cells.ts";
 

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import type { Report } from "../../../server/onsale/report.ts";
+import type { Report } from "../../../server/onsale/run.ts";
 import { type ServerProcess, sleep } from "../../support/server-process.ts";
 import { moveOf, operate, organizationOf, play, startCell, TOKEN, V2 } from "./cells.ts";
 

@@ -8,7 +8,7 @@ import {
   StreamClient,
   type StreamClientOptions,
 } from "../../../server/client/client.ts";
-import { WAITING_BYTES_MAX } from "../../../server/live/follower.ts";
+import { WAITING_BYTES_MAX } from "../../../server/live/feed.ts";
 import { type TestServer, V2 } from "../../support/server.ts";
 import { makeMessage } from "../live/message-fixture.ts";
 import { Listening, until } from "../wire/connection.ts";

@@ -1,6 +1,6 @@
 /** The option `--cluster`. */
 import { expect, test } from "vitest";
-import { parseCellAddress } from "../../../server/cluster/address.ts";
+import { parseCellAddress } from "../../../server/config.ts";
 
 test.each([
   ["etcd://127.0.0.1:2379/main", { etcd: "127.0.0.1:2379", cell: "main" }],

@@ -1,7 +1,7 @@
 /** What a host logs about the member of etcd beside it. */
 import { expect, test } from "vitest";
 import type { Reply } from "../../../persistence/cluster/etcd.ts";
-import { EtcdHealth } from "../../../server/cluster/etcd-health.ts";
+import { EtcdHealth } from "../../../server/cluster/host.ts";
 import { ClusterHosts, until } from "../../support/cluster/cluster-hosts.ts";
 import { describeWith } from "../../support/programs.ts";
 import type { ServerProcess } from "../../support/server-process.ts";

@@ -1,6 +1,6 @@
 /** Hosts of two builds side by side: the upgrade of a cluster while a player sells. */
 import { expect, test } from "vitest";
-import type { Report } from "../../../server/onsale/report.ts";
+import type { Report } from "../../../server/onsale/run.ts";
 import { describeWith } from "../../support/programs.ts";
 import { ClusterHosts, TOKEN } from "../../support/cluster/cluster-hosts.ts";
 import { buildNext, NEXT_VERSION, raised } from "../../support/next-build.ts";

@@ -2,8 +2,8 @@
 import { expect, onTestFinished, test } from "vitest";
 import type { ClusterStatus } from "../../../persistence/cluster/options.ts";
 import { Copies } from "../../../server/cluster/copies.ts";
-import { StandbyFront } from "../../../server/cluster/standby-front.ts";
-import { listen } from "../../../server/wire/http.ts";
+import { StandbyFront } from "../../../server/cluster/host.ts";
+import { listen } from "../../../server/http/server.ts";
 import { STANDBY_STATUS } from "../../support/cluster-status.ts";
 
 async function started(

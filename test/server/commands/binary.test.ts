@@ -1,8 +1,8 @@
 /** The binary subprotocol against a server that listens on a socket. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { FIELDS, REASONS, RESULT_CODES } from "../../../server/commands/binary-codes.ts";
-import { REPLIES } from "../../../server/wire/replies.ts";
+import { FIELDS, REASONS, RESULT_CODES } from "../../../server/commands/binary-protocol.ts";
+import { REPLIES } from "../../../server/http/answers.ts";
 import { commandEntry, openEntry, readAnswers } from "../../support/commands/binary-layout.ts";
 import type { CommandClient } from "./client.ts";
 import { CommandStage } from "./stage.ts";

@@ -1,6 +1,6 @@
 /** Clients with a valid key that try to fill the memory of the server, or to stop the others. */
 import { expect, test } from "vitest";
-import type { Transfers } from "../../../server/wire/bounds/transfers.ts";
+import type { Transfers } from "../../../server/http/limits.ts";
 import { type Connection, until } from "../wire/connection.ts";
 import { bareSocket, headOf, largeFrame, masked, ping } from "./bare-socket.ts";
 import { CommandStage } from "./stage.ts";

@@ -10,8 +10,7 @@ import {
   tuple,
 } from "fast-check";
 import { expect, test } from "vitest";
-import { Command, UNREADABLE } from "../../../server/commands/command.ts";
-import { Handles } from "../../../server/commands/handles.ts";
+import { Command, Handles, UNREADABLE } from "../../../server/commands/command.ts";
 import { JsonProtocol } from "../../../server/commands/json-protocol.ts";
 
 const EVENTS = ["6f1c8f0e-58a5-4b0e-9a5d-0b8f3c1d2e4f", "00000000-0000-4000-8000-000000000001"];

@@ -1,7 +1,7 @@
 /** What connections keep for later frames: buffers for answers, and texts of commands as JSON. */
 import { expect, test } from "vitest";
 import { AnswerBuffers, IDLE_BUFFERS_MAX } from "../../../server/commands/answer-buffer.ts";
-import { RecentTexts, TEXTS_MAX } from "../../../server/commands/recent-texts.ts";
+import { RecentTexts, TEXTS_MAX } from "../../../server/commands/command.ts";
 
 test("buffers are kept for others up to a bound, and large ones are not", () => {
   const buffers = new AnswerBuffers();

@@ -7,10 +7,10 @@ import { pino } from "pino";
 import { expect, test } from "vitest";
 import type { Outcome } from "../../../engine/engine.ts";
 import { Keys } from "../../../server/auth/keys.ts";
-import { RateLimits } from "../../../server/auth/rate-limits.ts";
-import { OpenCommandSockets } from "../../../server/commands/sockets.ts";
+import { RateLimits } from "../../../server/auth/limits.ts";
+import { OpenCommandSockets } from "../../../server/commands/connection.ts";
 import { Dispatch } from "../../../server/dispatch.ts";
-import type { Services } from "../../../server/routing/services.ts";
+import type { Services } from "../../../server/api/services.ts";
 import { Workload } from "../../sim/workload/workload.ts";
 import type { Submit } from "../../sim/workload/ask.ts";
 import {

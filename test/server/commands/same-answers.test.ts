@@ -12,7 +12,11 @@ import {
   record,
 } from "fast-check";
 import { expect, test } from "vitest";
-import { placeOf, reasonNumberOf, resultNumberOf } from "../../../server/commands/binary-codes.ts";
+import {
+  placeOf,
+  reasonNumberOf,
+  resultNumberOf,
+} from "../../../server/commands/binary-protocol.ts";
 import type { ProblemBody } from "../../support/answers/exchange.ts";
 import {
   type BinaryAnswer,

@@ -3,7 +3,7 @@ import { mkdirSync } from "node:fs";
 import axe from "axe-core";
 import type { Browser, Locator, Page } from "playwright-core";
 import { onTestFinished } from "vitest";
-import { startBrowser } from "../../../bench/console/browser.ts";
+import { startBrowser } from "../../../bench/console/page.ts";
 import { ACCOUNT, type Staged } from "./stage.ts";
 
 /** Kept after the tests, and not in the repository. */

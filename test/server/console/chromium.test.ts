@@ -1,7 +1,13 @@
 /** The console in Chromium: the map is painted within its policy, and follows changes. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startBrowser, type RunningBrowser } from "../../../bench/console/browser.ts";
-import { measureFrames, openConsole, panAndZoom, violations } from "../../../bench/console/page.ts";
+import {
+  measureFrames,
+  openConsole,
+  panAndZoom,
+  type RunningBrowser,
+  startBrowser,
+  violations,
+} from "../../../bench/console/page.ts";
 import { startServer } from "../../support/server-process.ts";
 
 let running: RunningBrowser;

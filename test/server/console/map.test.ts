@@ -2,11 +2,11 @@
 import { expect, test } from "vitest";
 import { Camera } from "../../../server/console/map/camera.ts";
 import { decodeGeometry, Grid } from "../../../server/console/map/geometry.ts";
-import { geometryOf } from "../../../server/layouts/geometry.ts";
-import { mergeLayout } from "../../../engine/layout/change/merge-layout.ts";
+import { geometryOf } from "../../../server/layouts/jobs.ts";
+import { mergeLayout } from "../../../engine/layout/change.ts";
 import { EMPTY_DOCUMENT } from "../../../engine/layout/layout.ts";
-import { stadiumLayout } from "../../../bench/console/stadium.ts";
-import { demoLayout } from "../../../server/demo/layout.ts";
+import { stadiumLayout } from "../../../bench/console/stage.ts";
+import { demoLayout } from "../../../server/demo.ts";
 
 const SCHEMA = { schemaId: 1, version: 1 };
 

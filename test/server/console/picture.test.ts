@@ -4,8 +4,12 @@
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type RunningBrowser, startBrowser } from "../../../bench/console/browser.ts";
-import { openConsole, violations } from "../../../bench/console/page.ts";
+import {
+  openConsole,
+  type RunningBrowser,
+  startBrowser,
+  violations,
+} from "../../../bench/console/page.ts";
 import { type ServerProcess, startServer } from "../../support/server-process.ts";
 
 const FILE = new URL("../../../server/docs/assets/console.webp", import.meta.url);

@@ -1,8 +1,8 @@
 /** The error catalogue agrees with the table of refusals and with the server's answers. */
 import { beforeAll, expect, test } from "vitest";
-import { ERROR_ENTRIES } from "../../../server/docs/error-entries.ts";
-import { schemaName } from "../../../server/openapi/problems.ts";
-import { REPLIES } from "../../../server/wire/replies.ts";
+import { ERROR_ENTRIES } from "../../../server/docs/pages.ts";
+import { schemaName } from "../../../server/docs/openapi.ts";
+import { REPLIES } from "../../../server/http/answers.ts";
 import { type CallOptions, type ProblemBody, type Reply } from "../../support/answers/exchange.ts";
 import { BAD_KEYS_MAX, MANAGEMENT, TestServer, V2 } from "../../support/server.ts";
 

@@ -1,13 +1,11 @@
 /** The bounds of gateways and links. */
 import { expect, onTestFinished, test } from "vitest";
 import { BOOKINGS_WAITING_MAX } from "../../../server/gateway/front.ts";
-import { FrameWriter } from "../../../server/gateway/frame-writer.ts";
-import { Link, type LinkShared } from "../../../server/gateway/engine/link.ts";
-import { LINKS_MAX } from "../../../server/gateway/engine/links.ts";
-import { LINK_LIMITS, LINK_PATH } from "../../../server/gateway/link-layout.ts";
-import { makeProof } from "../../../server/gateway/proof.ts";
+import { FrameWriter } from "../../../server/gateway/engine-link.ts";
+import { Link, LINKS_MAX, type LinkShared } from "../../../server/gateway/link.ts";
+import { LINK_LIMITS, LINK_PATH, makeProof } from "../../../server/gateway/link-layout.ts";
 import { UpstreamSocket } from "../../../server/gateway/web-socket.ts";
-import type { Peer } from "../../../server/wire/sockets.ts";
+import type { Peer } from "../../../server/http/sockets.ts";
 import { GatewayStage, until } from "../../support/gateway/stage.ts";
 import { TEST_SECRET, TestServer } from "../../support/server.ts";
 

@@ -3,8 +3,8 @@ import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { checkCertificate } from "../../../server/certificate.ts";
-import { UsageError } from "../../../server/usage-error.ts";
+import { checkCertificate } from "../../../server/gateway/run.ts";
+import { UsageError } from "../../../server/program.ts";
 import { runCli, temporaryFolder } from "../../support/server-process.ts";
 
 function make(folder: string, name: string): { readonly cert: string; readonly key: string } {

@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import type { Report } from "../../../server/onsale/report.ts";
+import type { Report } from "../../../server/onsale/run.ts";
 import { describeWith } from "../../support/programs.ts";
 import { ClusterHosts, TOKEN } from "../../support/cluster/cluster-hosts.ts";
 import { startGatewayProcess, untilReady } from "../../support/gateway/processes.ts";

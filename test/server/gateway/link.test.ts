@@ -2,12 +2,16 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { UpstreamSocket } from "../../../server/gateway/web-socket.ts";
-import { EngineState, LINK_LIMITS, LINK_PATH } from "../../../server/gateway/link-layout.ts";
-import { makeProof } from "../../../server/gateway/proof.ts";
-import { type HttpServer, listen } from "../../../server/wire/http.ts";
+import {
+  EngineState,
+  LINK_LIMITS,
+  LINK_PATH,
+  makeProof,
+} from "../../../server/gateway/link-layout.ts";
+import { type HttpServer, listen } from "../../../server/http/server.ts";
 import type { ProblemBody } from "../../support/answers/exchange.ts";
-import { GatewayStage, newGateway, sendTo, until } from "../../support/gateway/stage.ts";
 import { actingFor } from "../../support/answers/exchange.ts";
+import { GatewayStage, newGateway, sendTo, until } from "../../support/gateway/stage.ts";
 import { quietPort } from "../../support/server-process.ts";
 import { TEST_SECRET, TestServer, V2 } from "../../support/server.ts";
 

@@ -1,6 +1,6 @@
 /** How often the metrics of a gateway are computed. */
 import { expect, test } from "vitest";
-import { GatewayMetrics } from "../../../server/gateway/metrics.ts";
+import { GatewayMetrics } from "../../../server/gateway/front.ts";
 import { GatewayStage } from "../../support/gateway/stage.ts";
 
 test("the metrics are computed at most once a second, however often they are read", async () => {

@@ -1,8 +1,8 @@
 /** The sorted seats of a large event that never stops changing. */
 import { setImmediate as turn } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
-import { largeLayout } from "../../../bench/stalls/large-layout.ts";
-import { SEAT_SORTS } from "../../../engine/queries/seat-listing.ts";
+import { largeLayout } from "../../../bench/stalls/stage.ts";
+import { SEAT_SORTS } from "../../../engine/queries/seats.ts";
 import { type PageBody, type SeatBody, TestServer, V2 } from "../../support/server.ts";
 
 /** Steps that were done without a pause, at most. */

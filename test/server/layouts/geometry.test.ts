@@ -1,7 +1,7 @@
 /** The geometry of a schema over HTTP: compressed or not, by version, and for its owner alone. */
 import { expect, test } from "vitest";
-import { GEOMETRIES_MAX, GeometryCache } from "../../../server/layouts/geometry-cache.ts";
-import type { Answer } from "../../../server/wire/answers.ts";
+import { GEOMETRIES_MAX, GeometryCache } from "../../../server/layouts/large-layouts.ts";
+import type { Answer } from "../../../server/http/answers.ts";
 import { TestServer, V2 } from "../../support/server.ts";
 import { DENIED, expectProblem, invalid, NOT_FOUND } from "../wire/wire.ts";
 

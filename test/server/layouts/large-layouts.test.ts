@@ -1,13 +1,12 @@
 /** Large layouts over the interface: their thread runs in the test's process. */
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 import type { CatalogRecord } from "../../../engine/records.ts";
-import type { LayoutDocument } from "../../../engine/layout/layout-document.ts";
+import type { LayoutDocument } from "../../../engine/layout/document.ts";
 import { buildLayout } from "../../../engine/layout/layout.ts";
-import { PackedLayout, plainDocument } from "../../../engine/layout/packed-layout.ts";
-import { checkState } from "../../../engine/verify/check.ts";
-import { digest } from "../../../engine/verify/digest.ts";
-import { metadataView } from "../../../server/layouts/metadata.ts";
-import { groupViews } from "../../../server/wire/views.ts";
+import { PackedLayout, plainDocument } from "../../../engine/layout/packed.ts";
+import { checkState, digest } from "../../../engine/verify.ts";
+import { metadataView } from "../../../server/layouts/jobs.ts";
+import { groupViews } from "../../../server/api/entities.ts";
 import { replayed } from "../../support/engine.ts";
 import { guidOf } from "../../support/layout.ts";
 import { type Reply } from "../../support/answers/exchange.ts";

@@ -1,7 +1,7 @@
 /** A large layout on a running server, with its real thread, and after a restart. */
 import path from "node:path";
 import { expect, test } from "vitest";
-import { largeLayout } from "../../../bench/stalls/large-layout.ts";
+import { largeLayout } from "../../../bench/stalls/stage.ts";
 import { startServer, temporaryFolder } from "../../support/server-process.ts";
 
 interface Layout {

@@ -2,8 +2,8 @@
 import v8 from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
-import type { LayoutBody } from "../../../engine/shapes/bodies.ts";
-import { sharingTexts } from "../../../server/layouts/shared-texts.ts";
+import type { LayoutBody } from "../../../engine/bodies.ts";
+import { sharingTexts } from "../../../server/layouts/jobs.ts";
 import { guidOf } from "../../support/layout.ts";
 
 const SEATS = 1_000;

@@ -4,8 +4,8 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { allOperations } from "../../../bench/stalls/all-operations.ts";
-import { largeLayout } from "../../../bench/stalls/large-layout.ts";
+import { allOperations } from "../../../bench/stalls/operations.ts";
+import { largeLayout } from "../../../bench/stalls/stage.ts";
 import { ROUTES } from "../../support/server.ts";
 import { ROOT, temporaryFolder } from "../../support/server-process.ts";
 

@@ -1,9 +1,9 @@
 /** Pages of changes as JSON, however many seats a change has. */
 import { expect, test } from "vitest";
 import { SeatState } from "../../../engine/inventory/states.ts";
-import type { EventChange } from "../../../engine/queries/event-change.ts";
+import type { EventChange } from "../../../engine/queries/history.ts";
 import { changeView } from "../../../server/live/change-view.ts";
-import { changesPage } from "../../../server/live/changes-page.ts";
+import { changesPage } from "../../../server/live/changes.ts";
 
 const AREA = { id: 7, active: 1, locked: 2, sold: 3, blocked: 4 };
 

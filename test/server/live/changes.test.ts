@@ -2,7 +2,7 @@
 import { gunzipSync } from "node:zlib";
 import { unpack } from "msgpackr";
 import { expect, test } from "vitest";
-import { AuditGap } from "../../../engine/queries/audit-trail.ts";
+import { AuditGap } from "../../../engine/queries/history.ts";
 import type { Change, EventMap } from "../../../server/client/changes.ts";
 import { type ProblemBody, replyOf, requestOf } from "../../support/answers/exchange.ts";
 import { type SeatBody, TestServer, V2 } from "../../support/server.ts";
@@ -87,7 +87,9 @@ test("the map comes as MessagePack or compressed to a client that takes it", asy
   const compressed = await ask({ acceptEncoding: "br, gzip" });
   expect(Object.fromEntries(compressed.headers)["Content-Encoding"]).toBe("gzip");
   for (const { headers } of [packed, compressed, await ask({})]) {
-    expect(headers.filter(([name]) => name === "Vary")).toEqual([["Vary", "Accept, Accept-Encoding"]]);
+    expect(headers.filter(([name]) => name === "Vary")).toEqual([
+      ["Vary", "Accept, Accept-Encoding"],
+    ]);
   }
   expect(JSON.parse(gunzipSync(compressed.body as Buffer).toString())).toEqual(map);
 });

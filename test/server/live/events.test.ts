@@ -1,6 +1,6 @@
 /** Server-sent events, and the signs of life of every kind of stream, on real connections. */
 import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
-import { SILENCE_MS } from "../../../server/live/follower.ts";
+import { SILENCE_MS } from "../../../server/live/feed.ts";
 import { V2 } from "../../support/server.ts";
 import { Listening } from "../wire/connection.ts";
 import { StreamClient } from "./stream-client.ts";

@@ -1,12 +1,10 @@
 /** A feed with followers that join, leave, read slowly and come back. */
 import { expect, test } from "vitest";
 import type { EventRow } from "../../../engine/catalog.ts";
-import type { EventChange } from "../../../engine/queries/event-change.ts";
-import type { RecentSource } from "../../../server/live/event-changes.ts";
-import { Feed, type FeedFollower } from "../../../server/live/feed.ts";
-import type { ChangesMessage } from "../../../server/live/message.ts";
-import { SharedMessages } from "../../../server/live/shared-messages.ts";
-import { Slices } from "../../../server/live/slices.ts";
+import type { EventChange } from "../../../engine/queries/history.ts";
+import type { RecentSource } from "../../../server/live/changes.ts";
+import { Feed, type FeedFollower, Slices } from "../../../server/live/feed.ts";
+import { type ChangesMessage, SharedMessages } from "../../../server/live/message.ts";
 import { Random } from "../../../server/onsale/random.ts";
 
 const EVENT = { id: "event", partition: 1 } as EventRow;

@@ -1,16 +1,16 @@
 /** A follower, and a connection that is as slow as the test wants. */
 import { expect, test, vi } from "vitest";
 import type { EventRow } from "../../../engine/catalog.ts";
-import type { Feed } from "../../../server/live/feed.ts";
 import {
   CloseCode,
+  type Feed,
   Follower,
   type FollowerParts,
   SILENCE_MS,
   WAITING_BYTES_MAX,
-} from "../../../server/live/follower.ts";
+} from "../../../server/live/feed.ts";
 import { ChangesMessage, Form } from "../../../server/live/message.ts";
-import type { Peer } from "../../../server/wire/sockets.ts";
+import type { Peer } from "../../../server/http/sockets.ts";
 
 /** Most of what may wait. */
 const MOST = "x".repeat(0.9 * WAITING_BYTES_MAX);

@@ -1,11 +1,10 @@
 /** Changes of more than a mebibyte, on real connections. */
 import { setTimeout } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { WAITING_BYTES_MAX } from "../../../server/live/follower.ts";
-import { ChangesMessage } from "../../../server/live/message.ts";
-import { SHARED_WEIGHT_MAX, SharedMessages } from "../../../server/live/shared-messages.ts";
-import type { Transfers } from "../../../server/wire/bounds/transfers.ts";
-import type { HttpOptions } from "../../../server/wire/http.ts";
+import { WAITING_BYTES_MAX } from "../../../server/live/feed.ts";
+import { ChangesMessage, SHARED_WEIGHT_MAX, SharedMessages } from "../../../server/live/message.ts";
+import type { Transfers } from "../../../server/http/limits.ts";
+import type { HttpOptions } from "../../../server/http/server.ts";
 import { labelsOf, layoutOf, section } from "../../support/layout.ts";
 import { V2 } from "../../support/server.ts";
 import { HANDSHAKE } from "../commands/bare-socket.ts";

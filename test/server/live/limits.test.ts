@@ -1,9 +1,9 @@
 /** What clients that follow events can make grow, and its bounds. */
 import { expect, test } from "vitest";
-import { WAITING_BYTES_MAX } from "../../../server/live/follower.ts";
+import { WAITING_BYTES_MAX } from "../../../server/live/feed.ts";
 import { EventMaps, MAPS_MAX } from "../../../server/live/map.ts";
-import { Quota, Turns } from "../../../server/live/quota.ts";
-import { TICKET_MS, Tickets, TICKETS_PER_ORGANIZATION_MAX } from "../../../server/live/tickets.ts";
+import { Quota, Turns } from "../../../server/live/changes.ts";
+import { TICKET_MS, Tickets, TICKETS_PER_ORGANIZATION_MAX } from "../../../server/live/live.ts";
 import { TestServer, V2 } from "../../support/server.ts";
 import { Listening } from "../wire/connection.ts";
 import { HANDSHAKE } from "../commands/bare-socket.ts";

@@ -1,9 +1,9 @@
 /** Very many clients that follow an event come again together, as after a restart. */
 import { expect, test } from "vitest";
-import { AuditGap, type AuditQuestion } from "../../../engine/queries/audit-trail.ts";
-import { ASKER_MAX, WaitingQuestions } from "../../../persistence/audit/waiting.ts";
-import { Turns } from "../../../server/live/quota.ts";
-import type { AuditTrail } from "../../../server/routing/services.ts";
+import { AuditGap, type AuditQuestion } from "../../../engine/queries/history.ts";
+import { ASKER_MAX, WaitingQuestions } from "../../../persistence/audit/thread.ts";
+import { Turns } from "../../../server/live/changes.ts";
+import type { AuditTrail } from "../../../server/api/services.ts";
 import { TestServer, V2 } from "../../support/server.ts";
 import { Listening } from "../wire/connection.ts";
 import { StreamClient } from "./stream-client.ts";

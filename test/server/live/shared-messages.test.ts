@@ -1,7 +1,6 @@
 /** Messages that many clients ask for. */
 import { expect, test } from "vitest";
-import { ChangesMessage } from "../../../server/live/message.ts";
-import { SHARED_WEIGHT_MAX, SharedMessages } from "../../../server/live/shared-messages.ts";
+import { ChangesMessage, SHARED_WEIGHT_MAX, SharedMessages } from "../../../server/live/message.ts";
 
 const SEAT = { id: 1, state: null, priceId: 1, expiresAtMs: null } as const;
 

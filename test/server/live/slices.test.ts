@@ -1,7 +1,7 @@
 /** Slices of work between other work of the thread, by a clock of the test. */
 import { expect, onTestFinished, test, vi } from "vitest";
-import { Slices } from "../../../server/live/slices.ts";
-import { OtherWork } from "../../../server/routing/slices.ts";
+import { Slices } from "../../../server/live/feed.ts";
+import { OtherWork } from "../../../server/api/overload.ts";
 
 /** A turn of the event loop, in milliseconds: other work, and how long it waits without a slice. */
 interface Turn {

@@ -1,6 +1,6 @@
 /** The metrics of requests, in the format of Prometheus. */
 import { expect, test } from "vitest";
-import { Traffic } from "../../../server/observe/traffic.ts";
+import { Traffic } from "../../../server/observe/metrics.ts";
 import { ROUTES, TestServer, V2 } from "../../support/server.ts";
 import { DENIED, expectProblem } from "../wire/wire.ts";
 

@@ -3,12 +3,14 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { type Basket, createBooking } from "../../../server/onsale/basket.ts";
-import { checkSale, type SaleData } from "../../../server/onsale/books/check.ts";
-import { Ledger } from "../../../server/onsale/books/ledger.ts";
-import { SalesRecord } from "../../../server/onsale/books/sales-record.ts";
-import type { AreaCounters, ListedSeat } from "../../../server/onsale/contract.ts";
-import { FatalError } from "../../../server/onsale/http/errors.ts";
+import {
+  type AreaCounters,
+  type Basket,
+  createBooking,
+  type ListedSeat,
+} from "../../../server/onsale/contract.ts";
+import { checkSale, Ledger, type SaleData, SalesRecord } from "../../../server/onsale/books.ts";
+import { FatalError } from "../../../server/onsale/client.ts";
 
 const AREA_ID = 9;
 

@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-import type { Report } from "../../../server/onsale/report.ts";
+import type { Report } from "../../../server/onsale/run.ts";
 import { collect, exitOf } from "../../support/server-process.ts";
 
 vi.setConfig({ testTimeout: 240_000 });

@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
-import type { LedgerLine } from "../../../server/onsale/books/ledger.ts";
+import type { LedgerLine } from "../../../server/onsale/books.ts";
 import type { TinyOptions } from "../../support/tiny-server.ts";
 import {
   expectSoldOut,

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { expect, onTestFinished, vi } from "vitest";
-import { addOnsaleCommand } from "../../../server/onsale/command.ts";
-import type { Report } from "../../../server/onsale/report.ts";
+import { addOnsaleCommand } from "../../../server/command-line.ts";
+import type { Report } from "../../../server/onsale/run.ts";
 import { guidOf } from "../../support/layout.ts";
 import { type TinyOptions, TinyServer } from "../../support/tiny-server.ts";
 

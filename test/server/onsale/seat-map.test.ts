@@ -4,8 +4,12 @@ import { expect, test } from "vitest";
 import { SeatState } from "../../../engine/inventory/states.ts";
 import { Result } from "../../../engine/results.ts";
 import type { ListedSeat } from "../../../server/onsale/contract.ts";
-import { InventoryView } from "../../../server/onsale/crowd/inventory-view.ts";
-import { Availability, fittingCount, SeatMap } from "../../../server/onsale/crowd/seat-map.ts";
+import {
+  Availability,
+  fittingCount,
+  InventoryView,
+  SeatMap,
+} from "../../../server/onsale/inventory-view.ts";
 import { Random } from "../../../server/onsale/random.ts";
 import { SharingJournal, World } from "../../support/engine.ts";
 

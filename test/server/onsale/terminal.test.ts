@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { stripVTControlCharacters } from "node:util";
 import { expect, test } from "vitest";
-import { formatProgress } from "../../../server/onsale/progress.ts";
+import { formatProgress } from "../../../server/onsale/run.ts";
 import { CLI, collect, exitOf } from "../../support/server-process.ts";
 import { layoutFlags, serverFlags, startTiny } from "./play.ts";
 

@@ -1,10 +1,10 @@
 /** The OpenAPI document: it is well-formed, complete, and matches the route table. */
 import { expect, test } from "vitest";
-import { openApiDocument } from "../../../server/openapi/document.ts";
-import { readMembers, readTexts } from "../../../server/openapi/texts.ts";
+import { openApiDocument } from "../../../server/docs/openapi.ts";
+import { readMembers, readTexts } from "../../../server/docs/schemas.ts";
 import { API_ROUTES, routeTable } from "../../../server/routes/table.ts";
-import { Access } from "../../../server/routing/route.ts";
-import { REPLIES } from "../../../server/wire/replies.ts";
+import { Access } from "../../../server/api/route.ts";
+import { REPLIES } from "../../../server/http/answers.ts";
 import { TestServer } from "../../support/server.ts";
 
 interface Parameter {

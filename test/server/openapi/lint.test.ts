@@ -4,8 +4,8 @@ import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { openApiDocument } from "../../../server/openapi/document.ts";
-import { PLATFORM_ROUTES } from "../../../server/routes/management/tenants.ts";
+import { openApiDocument } from "../../../server/docs/openapi.ts";
+import { PLATFORM_ROUTES } from "../../../server/routes/organizations.ts";
 import { API_ROUTES } from "../../../server/routes/table.ts";
 import { ROOT, temporaryFolder } from "../../support/server-process.ts";
 

@@ -4,7 +4,7 @@
  */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { type Example, readTexts } from "../../../server/openapi/texts.ts";
+import { type Example, readTexts } from "../../../server/docs/schemas.ts";
 
 const FOLDER = path.resolve(import.meta.dirname, "../../../server/docs/operations");
 const UUID_V4 = "[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}";

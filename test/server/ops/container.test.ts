@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
-import { version } from "../../../server/version.ts";
+import { version } from "../../../server/program.ts";
 import { startServer } from "../../support/server-process.ts";
 
 const DOCKERFILE = readFileSync("Dockerfile", "utf8");

@@ -1,7 +1,7 @@
 /** The metrics of a real server: their names and types, and what they count. */
 import { spawnSync } from "node:child_process";
 import { expect, test } from "vitest";
-import { version } from "../../../server/version.ts";
+import { version } from "../../../server/program.ts";
 import { describeWith } from "../../support/programs.ts";
 import { namingFaults, readFamilies } from "./exposition.ts";
 import { type ServerProcess, startServer } from "../../support/server-process.ts";

@@ -4,7 +4,7 @@ import { request } from "node:http";
 import { Agent, get } from "node:https";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "vitest";
-import type { Report } from "../../../server/onsale/report.ts";
+import type { Report } from "../../../server/onsale/run.ts";
 import { describeWith } from "../../support/programs.ts";
 import { runCli, type ServerProcess, startServer } from "../../support/server-process.ts";
 import { CONFIGURATION, makeCertificate, startNginx } from "./nginx.ts";

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, renameSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { historyOf } from "../../../persistence/audit/reading/history.ts";
+import { historyOf } from "../../../persistence/audit/transitions.ts";
 import { openSqlReader } from "../../../persistence/disk/sqlite.ts";
 import { openEngine } from "../../../persistence/store/open-engine.ts";
 import {

@@ -1,9 +1,9 @@
 /** The options of `frontrow serve`. */
 import { Command, CommanderError } from "commander";
 import { afterEach, expect, test, vi } from "vitest";
-import { checkVariables } from "../../../server/bootstrap.ts";
+import { checkVariables } from "../../../server/main.ts";
 import { dataFolderOf, type ServeOptions } from "../../../server/config.ts";
-import { UsageError } from "../../../server/usage-error.ts";
+import { UsageError } from "../../../server/program.ts";
 
 afterEach(() => {
   vi.unstubAllEnvs();

@@ -4,8 +4,7 @@ import os from "node:os";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { SeatState } from "../../../engine/inventory/states.ts";
-import { createDemo, findDemo } from "../../../server/demo/demo.ts";
-import { DemoTraffic, STEP_MS } from "../../../server/demo/traffic.ts";
+import { createDemo, DemoTraffic, findDemo, STEP_MS } from "../../../server/demo.ts";
 import { Bench } from "../../support/engine.ts";
 import { runCli } from "../../support/server-process.ts";
 

@@ -1,7 +1,6 @@
 /** What `--demo` creates and prints. */
 import { expect, test } from "vitest";
-import { createDemo, describeDemo, findDemo } from "../../../server/demo/demo.ts";
-import { demoLayout } from "../../../server/demo/layout.ts";
+import { createDemo, demoLayout, describeDemo, findDemo } from "../../../server/demo.ts";
 import { Bench } from "../../support/engine.ts";
 
 const BASE = "http://127.0.0.1:8080";

@@ -8,8 +8,8 @@ import path from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
 import { SEGMENT_BYTES } from "../../../persistence/log/segments.ts";
-import { connectionsMaxOf, openFilesMax } from "../../../server/connections.ts";
-import { UsageError } from "../../../server/usage-error.ts";
+import { connectionsMaxOf, openFilesMax } from "../../../server/config.ts";
+import { UsageError } from "../../../server/program.ts";
 import { describeWith } from "../../support/programs.ts";
 import { runCli, type ServerProcess, sleep, startServer } from "../../support/server-process.ts";
 

@@ -5,7 +5,7 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { API_ROUTES } from "../../../server/routes/table.ts";
-import { openApiDocument } from "../../../server/openapi/document.ts";
+import { openApiDocument } from "../../../server/docs/openapi.ts";
 import { startServer } from "../../support/server-process.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../../..");

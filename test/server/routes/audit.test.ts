@@ -1,11 +1,11 @@
 /** The audit trail, and the seats and areas as they were at a past moment. */
 import { expect, test } from "vitest";
 import type { BookingKind } from "../../../engine/commands.ts";
-import { AuditGap } from "../../../engine/queries/audit-trail.ts";
+import { AuditGap } from "../../../engine/queries/history.ts";
 import { START_MS } from "../../support/engine.ts";
 import { actingFor, type CallOptions } from "../../support/answers/exchange.ts";
 import { type House, type PageBody, TestServer, V2 } from "../../support/server.ts";
-import { AUDIT_ENTRY } from "../../../server/wire/shapes.ts";
+import { AUDIT_ENTRY } from "../../../server/api/entities.ts";
 import { DENIED, expectProblem, invalid, NOT_FOUND, NOWHERE } from "../wire/wire.ts";
 
 interface EntryBody {

@@ -1,6 +1,6 @@
 /** Refusals of a busy server, which leave after a delay. */
 import { expect, test } from "vitest";
-import { DelayedRefusals } from "../../../server/routing/delayed-refusals.ts";
+import { DelayedRefusals } from "../../../server/api/overload.ts";
 
 test("refusals leave in their order, each a quarter of a second after it was added", () => {
   let nowMs = 0;

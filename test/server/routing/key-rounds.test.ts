@@ -1,7 +1,7 @@
 /** How soon a connection hears that its key has ended. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Credentials } from "../../../server/auth/access.ts";
-import { type KeyedConnection, KeyRounds } from "../../../server/routing/key-rounds.ts";
+import { type KeyedConnection, KeyRounds } from "../../../server/api/websockets.ts";
 
 class Connection implements KeyedConnection {
   readonly credentials: Credentials = { apiKey: "key", authorization: "", organizationId: "" };

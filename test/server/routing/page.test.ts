@@ -1,8 +1,8 @@
 /** Paged lists: their order, their pages and their wrapper. */
 import { expect, test } from "vitest";
-import { BOOLEAN, integer, object, orNull, TEXT } from "../../../engine/shapes/shape.ts";
-import { pageOfRows, rangeOf } from "../../../server/routing/page.ts";
-import type { Answer } from "../../../server/wire/answers.ts";
+import { BOOLEAN, integer, object, orNull, TEXT } from "../../../engine/schema.ts";
+import { pageOfRows, rangeOf } from "../../../server/api/page.ts";
+import type { Answer } from "../../../server/http/answers.ts";
 import { replyOf } from "../../support/answers/exchange.ts";
 import { type PageBody } from "../../support/server.ts";
 import { expectPage } from "../wire/wire.ts";

@@ -1,8 +1,8 @@
 /** The router finds the route for a method and a path. */
 import { expect, test } from "vitest";
-import { Access, type Endpoint, route } from "../../../server/routing/route.ts";
-import { Router } from "../../../server/routing/router.ts";
-import { NO_CONTENT } from "../../../server/wire/answers.ts";
+import { Access, type Endpoint, route } from "../../../server/api/route.ts";
+import { Router } from "../../../server/api/router.ts";
+import { NO_CONTENT } from "../../../server/http/answers.ts";
 
 const BASE = { tag: "Test", access: Access.PUBLIC, durable: false };
 const ROW = { summary: "", answers: { 204: null }, problems: [], handle: () => NO_CONTENT };

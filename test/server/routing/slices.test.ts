@@ -1,7 +1,7 @@
 /** Work in slices. */
 import { setImmediate, setTimeout } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { inSlices } from "../../../server/routing/slices.ts";
+import { inSlices } from "../../../server/api/overload.ts";
 
 /** @returns How long it took. */
 function spin(ms: number): number {

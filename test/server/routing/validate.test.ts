@@ -2,12 +2,20 @@
 import { Ajv } from "ajv";
 import { expect, test } from "vitest";
 import { COMMANDS } from "../../../engine/commands.ts";
-import { LONG, NAME, UUID } from "../../../engine/shapes/fields.ts";
-import { FORMATS } from "../../../engine/shapes/formats.ts";
-import { list, object, optional, orNull, type Shape } from "../../../engine/shapes/shape.ts";
-import { PLATFORM_ROUTES } from "../../../server/routes/management/tenants.ts";
+import {
+  FORMATS,
+  list,
+  LONG,
+  NAME,
+  object,
+  optional,
+  orNull,
+  type Shape,
+  UUID,
+} from "../../../engine/schema.ts";
+import { PLATFORM_ROUTES } from "../../../server/routes/organizations.ts";
 import { API_ROUTES } from "../../../server/routes/table.ts";
-import { checksOf, QUERIES_MIN, rememberedQueries } from "../../../server/routing/validate.ts";
+import { checksOf, QUERIES_MIN, rememberedQueries } from "../../../server/api/validate.ts";
 
 const ITEM = object({ id: LONG, tags: optional(list(NAME)), note: optional(orNull(NAME)) });
 const BODY = object({

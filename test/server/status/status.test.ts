@@ -2,11 +2,17 @@
 import { spawn } from "node:child_process";
 import { stripVTControlCharacters } from "node:util";
 import { expect, test } from "vitest";
-import { clusterLines as clusterMetrics } from "../../../server/cluster/metrics.ts";
-import { clusterLines } from "../../../server/status/cluster-lines.ts";
-import { bytesText, durationText, latencyText, numberText } from "../../../server/status/format.ts";
-import { Interval, Scrape } from "../../../server/status/scrape.ts";
-import { screenOf } from "../../../server/status/screen.ts";
+import { clusterLines as clusterMetrics } from "../../../server/cluster/host.ts";
+import {
+  bytesText,
+  clusterLines,
+  durationText,
+  Interval,
+  latencyText,
+  numberText,
+  Scrape,
+  screenOf,
+} from "../../../server/tools/status.ts";
 import { STANDBY_STATUS } from "../../support/cluster-status.ts";
 import { CLI, collect, exitOf, runCli, startServer } from "../../support/server-process.ts";
 

@@ -1,6 +1,6 @@
 /** Deliveries: in order for each event, at least once, and given up when a receiver is gone. */
 import { expect, test } from "vitest";
-import type { WebhookBody } from "../../../engine/shapes/bodies.ts";
+import type { WebhookBody } from "../../../engine/bodies.ts";
 import { OF_WEBHOOK_MAX, WAITING_BYTES_MAX } from "../../../server/webhooks/courier.ts";
 import { area, section } from "../../support/layout.ts";
 import { failed, Sending } from "./sending.ts";

@@ -1,8 +1,8 @@
 /** Which changes travel in which delivery. */
 import { expect, test } from "vitest";
 import type { WebhookType } from "../../../engine/catalog.ts";
-import type { EventChange } from "../../../engine/queries/event-change.ts";
-import { deliveriesOf } from "../../../server/webhooks/forming.ts";
+import type { EventChange } from "../../../engine/queries/history.ts";
+import { deliveriesOf } from "../../../server/webhooks/courier.ts";
 
 const START_MS = Date.parse("2030-05-01T20:00:00Z");
 const ALL: readonly WebhookType[] = ["status", "soldout", "expired", "change"];

@@ -1,7 +1,7 @@
 /** Whether a change took the last open seat or place. */
 import { expect, test } from "vitest";
-import type { EventChange } from "../../../engine/queries/event-change.ts";
-import { OpenPlaces } from "../../../server/webhooks/open-places.ts";
+import type { EventChange } from "../../../engine/queries/history.ts";
+import { OpenPlaces } from "../../../server/webhooks/courier.ts";
 
 const AREA = 90;
 

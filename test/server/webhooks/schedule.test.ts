@@ -1,6 +1,6 @@
 /** When a delivery is tried again. */
 import { expect, test } from "vitest";
-import { delayMs, retryAfterMs } from "../../../server/webhooks/schedule.ts";
+import { delayMs, retryAfterMs } from "../../../server/webhooks/attempt.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

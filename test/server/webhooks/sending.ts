@@ -2,9 +2,9 @@
 import path from "node:path";
 import { onTestFinished } from "vitest";
 import type { WebhookRow } from "../../../engine/catalog.ts";
-import type { StateSelection, WebhookBody } from "../../../engine/shapes/bodies.ts";
-import { FollowedTrail } from "../../../persistence/audit/reading/followed-trail.ts";
-import { DeliveryFile } from "../../../persistence/webhooks/delivery-file.ts";
+import type { StateSelection, WebhookBody } from "../../../engine/bodies.ts";
+import { FollowedTrail } from "../../../persistence/audit/followed-trail.ts";
+import { DeliveryFile } from "../../../persistence/deliveries.ts";
 import type { Attempt, AttemptResult } from "../../../server/webhooks/attempt.ts";
 import { Courier } from "../../../server/webhooks/courier.ts";
 import type { Webhook } from "../../../server/webhooks/messages.ts";

@@ -7,9 +7,10 @@ import {
   NO_CONTENT,
   problemAnswer,
   redirect,
+  type Refused,
+  REPLIES,
   TRUE,
-} from "../../../server/wire/answers.ts";
-import { type Refused, REPLIES } from "../../../server/wire/replies.ts";
+} from "../../../server/http/answers.ts";
 import { type ProblemBody, replyOf } from "../../support/answers/exchange.ts";
 import { expectProblem } from "./wire.ts";
 

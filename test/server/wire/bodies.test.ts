@@ -1,8 +1,8 @@
 /** Bodies that come in pieces: what is kept of them, for whom, and for how long. */
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { BodyBudget, BodyPieces } from "../../../server/wire/bounds/body-budget.ts";
-import type { Answer } from "../../../server/wire/answers.ts";
+import { BodyBudget, BodyPieces } from "../../../server/http/limits.ts";
+import type { Answer } from "../../../server/http/answers.ts";
 import { guidOf } from "../../support/layout.ts";
 import { V2 } from "../../support/server.ts";
 import { type Connection, Listening, until } from "./connection.ts";

@@ -1,8 +1,8 @@
 /** An exchange that is used again must be as a new one, in every member. */
 import { expect, test } from "vitest";
-import { page } from "../../../server/wire/answers.ts";
-import type { Exchange, Front } from "../../../server/wire/front.ts";
-import { type Exchanges, HttpExchange } from "../../../server/wire/http-exchange.ts";
+import { page } from "../../../server/http/answers.ts";
+import type { Exchange, Front } from "../../../server/http/front.ts";
+import { type Exchanges, HttpExchange } from "../../../server/http/exchange.ts";
 import { membersOf, METHOD } from "../../support/members.ts";
 import { TestServer, V2 } from "../../support/server.ts";
 import { HANDSHAKE } from "../commands/bare-socket.ts";

@@ -1,6 +1,6 @@
 /** The address of a client, directly and behind proxies. */
 import { expect, test } from "vitest";
-import { TrustedProxies } from "../../../server/wire/client-address.ts";
+import { TrustedProxies } from "../../../server/http/client-address.ts";
 import { BAD_KEYS_MAX } from "../../support/server.ts";
 import { Listening } from "./connection.ts";
 

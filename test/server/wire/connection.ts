@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, onTestFinished } from "vitest";
-import { type HttpOptions, type HttpServer, listen } from "../../../server/wire/http.ts";
+import { type HttpOptions, type HttpServer, listen } from "../../../server/http/server.ts";
 import { TestServer } from "../../support/server.ts";
 
 const STATUS_LINE = /HTTP\/1\.1 \d+ [^\r]*/g;

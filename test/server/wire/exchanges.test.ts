@@ -3,7 +3,7 @@
  * reach another.
  */
 import { expect, test } from "vitest";
-import { StartingFront } from "../../../server/wire/front.ts";
+import { StartingFront } from "../../../server/http/front.ts";
 import { V2 } from "../../support/server.ts";
 import { Listening, until } from "./connection.ts";
 

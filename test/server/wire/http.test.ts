@@ -2,9 +2,9 @@
 import { request as httpRequest } from "node:http";
 import { expect, onTestFinished, test } from "vitest";
 import { assert, Broken } from "../../../engine/assert.ts";
-import { HEALTHY } from "../../../server/wire/answers.ts";
-import { type Exchange, StartingFront } from "../../../server/wire/front.ts";
-import { listen } from "../../../server/wire/http.ts";
+import { HEALTHY } from "../../../server/http/answers.ts";
+import { type Exchange, StartingFront } from "../../../server/http/front.ts";
+import { listen } from "../../../server/http/server.ts";
 import { guidOf } from "../../support/layout.ts";
 import { V2 } from "../../support/server.ts";
 import { Listening, until } from "./connection.ts";

@@ -1,6 +1,6 @@
 /** Parsing of request bodies: what is accepted as JSON. */
 import { expect, test } from "vitest";
-import { parseJson, parseLongJson } from "../../../server/wire/json.ts";
+import { parseJson, parseLongJson } from "../../../server/http/json.ts";
 import { TestServer, V2 } from "../../support/server.ts";
 
 function reasonOf(text: string | Buffer): string {

@@ -1,7 +1,7 @@
 /** Times as text. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { localDateTime } from "../../../server/wire/moments.ts";
+import { localDateTime } from "../../../server/http/json.ts";
 
 test("a time has three decimals and no offset, whatever was formatted before it", () => {
   const soon = fc.integer({ min: 1_790_000_000_000, max: 1_790_000_002_500 });

@@ -1,9 +1,9 @@
 /** More connections than may be open, and answers that nobody reads. */
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { page } from "../../../server/wire/answers.ts";
-import { type Exchange, StartingFront } from "../../../server/wire/front.ts";
-import { Transfers } from "../../../server/wire/bounds/transfers.ts";
+import { page } from "../../../server/http/answers.ts";
+import { type Exchange, StartingFront } from "../../../server/http/front.ts";
+import { Transfers } from "../../../server/http/limits.ts";
 import { type Connection, Listening, until } from "./connection.ts";
 
 const MIB = 1_024 * 1_024;

@@ -4,9 +4,9 @@
  */
 import { expect, test } from "vitest";
 import { BOOKING_ROUTES } from "../../../server/routes/booking.ts";
-import { checksOf } from "../../../server/routing/validate.ts";
-import { parseJson } from "../../../server/wire/json.ts";
-import { SelectionReader } from "../../../server/wire/selection-reader.ts";
+import { checksOf } from "../../../server/api/validate.ts";
+import { parseJson } from "../../../server/http/json.ts";
+import { SelectionReader } from "../../../server/http/selection-reader.ts";
 import { Random } from "../../sim/workload/random.ts";
 
 const SEED = Number(process.env["FRONTROW_FUZZ_SEED"] ?? 1);

@@ -2,7 +2,7 @@
  * Clients that book seats and look at them. When an answer is missing, a call with an idempotency
  * key is repeated, perhaps at another host; without one its outcome remains unknown.
  */
-import type { Booking, SeatCall } from "../../support/history/seat-calls.ts";
+import type { Booking, SeatCall } from "../../support/linearizable.ts";
 import type { Timeline } from "../timeline.ts";
 import { Random } from "../workload/random.ts";
 import type { HostAnswer, HostRequest } from "./front.ts";

@@ -4,10 +4,14 @@
  */
 import fs from "node:fs";
 import { crc32 } from "node:zlib";
-import { LOG_FOLDER, SEGMENT_HEADER_BYTES } from "../../../persistence/log/segment-header.ts";
-import { padToSector, readFrameHeader } from "../../../persistence/log/frame.ts";
+import {
+  LOG_FOLDER,
+  padToSector,
+  readFrameHeader,
+  SEGMENT_HEADER_BYTES,
+} from "../../../persistence/log/frame.ts";
 import { isRefused } from "../../../engine/results.ts";
-import { seatFaults } from "../../support/history/seat-calls.ts";
+import { seatFaults } from "../../support/linearizable.ts";
 import { EtcdCluster } from "../etcd/etcd-cluster.ts";
 import { microtasks } from "../life.ts";
 import { Timeline } from "../timeline.ts";

@@ -3,11 +3,10 @@ import type { Engine } from "../../../engine/engine.ts";
 import { SeatState, STATE_NAMES } from "../../../engine/inventory/states.ts";
 import { Result } from "../../../engine/results.ts";
 import type { OpenStore } from "../../../persistence/store/open-store.ts";
-import { Idempotency } from "../../../server/idempotency.ts";
-import { ReplyBodies } from "../../../server/routing/reply-bodies.ts";
-import type { Services } from "../../../server/routing/services.ts";
-import { jsonAnswer } from "../../../server/wire/answers.ts";
-import { type Booking, lockedBy } from "../../support/history/seat-calls.ts";
+import { Idempotency } from "../../../server/dispatch.ts";
+import { ReplyBodies, type Services } from "../../../server/api/services.ts";
+import { jsonAnswer } from "../../../server/http/answers.ts";
+import { type Booking, lockedBy } from "../../support/linearizable.ts";
 import type { Stage } from "./stage.ts";
 
 export type HostRequest =

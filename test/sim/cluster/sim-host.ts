@@ -4,7 +4,7 @@
  */
 import fs from "node:fs";
 import { posix } from "node:path";
-import { LeadershipLost, TooFarBehind } from "../../../persistence/cluster/faults.ts";
+import { LeadershipLost, TooFarBehind } from "../../../persistence/cluster/options.ts";
 import type { StoreFault } from "../../../persistence/disk/faults.ts";
 import { SNAPSHOT_FOLDER } from "../../../persistence/snapshot/file.ts";
 import { type OpenStore, openStore } from "../../../persistence/store/open-store.ts";

@@ -1,8 +1,13 @@
 /** The world of a history: one event with a few seats on sale, and the commands that make it. */
-import type { BookingKind, CommandKind, CommandOf, MembersOf } from "../../../engine/commands.ts";
-import type { AnswerOf } from "../../../engine/decide.ts";
+import type {
+  AnswerOf,
+  BookingKind,
+  CommandKind,
+  CommandOf,
+  MembersOf,
+} from "../../../engine/commands.ts";
 import type { Outcome } from "../../../engine/engine.ts";
-import type { Caller } from "../../../engine/shapes/caller.ts";
+import type { Caller } from "../../../engine/bodies.ts";
 import { World } from "../../support/engine.ts";
 import { section } from "../../support/layout.ts";
 import { commandOf } from "../workload/ask.ts";

@@ -1,7 +1,6 @@
 /** What the checker demands of a host that begins to lead after a later one, and of that one. */
 import { beforeEach, describe, expect, test } from "vitest";
-import { noteSequence } from "../../../engine/affected-partitions.ts";
-import { apply } from "../../../engine/apply.ts";
+import { apply, noteSequence } from "../../../engine/apply.ts";
 import { State } from "../../../engine/state.ts";
 import { World } from "../../support/engine.ts";
 import { section } from "../../support/layout.ts";

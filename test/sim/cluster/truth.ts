@@ -6,8 +6,7 @@
  * that was paused while it took over may begin when a later one has begun long ago, and does not
  * know it yet. It must have what the log had at its place, and nothing that it appends counts.
  */
-import { noteSequence } from "../../../engine/affected-partitions.ts";
-import { apply } from "../../../engine/apply.ts";
+import { apply, noteSequence } from "../../../engine/apply.ts";
 import type { Observer } from "../../../engine/ports.ts";
 import type { LogRecord } from "../../../engine/records.ts";
 import { State } from "../../../engine/state.ts";

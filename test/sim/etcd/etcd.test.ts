@@ -1,7 +1,7 @@
 /** The model of etcd behaves as the real one, and as the documents say under faults. */
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Answer, Etcd, Put, Reply } from "../../../persistence/cluster/etcd.ts";
-import { GrpcEtcd } from "../../../persistence/cluster/member/grpc-etcd.ts";
+import { GrpcEtcd } from "../../../persistence/cluster/grpc-etcd.ts";
 import { describeWith } from "../../support/programs.ts";
 import { folderOf } from "../../persistence/store/store-fixture.ts";
 import { asked, EtcdMembers } from "../../support/cluster/etcd-members.ts";

@@ -2,7 +2,7 @@
  * A process on the timeline. While it is paused its tasks wait, and after its end none of them
  * runs. Its clock runs at a rate of its own.
  */
-import type { Scheduler } from "../../../persistence/disk/scheduler.ts";
+import type { Scheduler } from "../../../persistence/disk/clock.ts";
 import { repeat, type Timeline } from "../timeline.ts";
 
 /** The longest delay between the tasks that were due during a pause. */

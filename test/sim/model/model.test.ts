@@ -3,8 +3,7 @@
  * repeats one seed, and `SIM_STEPS` sets the length of a run.
  */
 import { expect, test } from "vitest";
-import { checkState } from "../../../engine/verify/check.ts";
-import { digest } from "../../../engine/verify/digest.ts";
+import { checkState, digest } from "../../../engine/verify.ts";
 import { replayed } from "../../support/engine.ts";
 import { Workload } from "../workload/workload.ts";
 

@@ -3,8 +3,7 @@
  * records only, the model, and the answers that clients got. After a crash all of them are cut back
  * to the recovered records, and must agree.
  */
-import { noteSequence } from "../../../engine/affected-partitions.ts";
-import { apply } from "../../../engine/apply.ts";
+import { apply, noteSequence } from "../../../engine/apply.ts";
 import { Move } from "../../../engine/inventory/states.ts";
 import type { Observer } from "../../../engine/ports.ts";
 import { type LogRecord, RecordType } from "../../../engine/records.ts";

@@ -7,7 +7,7 @@ import { TABLES, type CatalogPut } from "../../../engine/catalog.ts";
 import { copyPartition, packImage, restorePartition } from "../../../engine/inventory/image.ts";
 import type { Partition } from "../../../engine/inventory/partition.ts";
 import { State } from "../../../engine/state.ts";
-import { digestPartition } from "../../../engine/verify/digest.ts";
+import { digestPartition } from "../../../engine/verify.ts";
 
 /** @returns The difference; null for none. */
 export function stateDifference(known: State, found: State): string | null {

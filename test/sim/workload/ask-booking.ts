@@ -1,5 +1,5 @@
 /** Random requests that book and price: usually possible ones, sometimes any. */
-import type { Caller } from "../../../engine/shapes/caller.ts";
+import type { Caller } from "../../../engine/bodies.ts";
 import type { BookingRequest, Choice, ModelEvent, PriceItem, Word } from "../model/facts.ts";
 import { anyOf, type Ask, commandOf, eventsOf, type House, type Scene, type Twin } from "./ask.ts";
 import { UNKNOWN_ID } from "./houses.ts";

@@ -2,7 +2,7 @@
  * Random requests about other things than inventory: zones, series, venues, schemas, organizations,
  * logins and keys. The model does not know them; their results are compared by replay.
  */
-import type { Caller } from "../../../engine/shapes/caller.ts";
+import type { Caller } from "../../../engine/bodies.ts";
 import { administratorOf, organizationOf } from "../../support/engine.ts";
 import { callerFor } from "./ask-booking.ts";
 import { anyOf, type Ask, commandOf, eventsOf, type House, type Scene } from "./ask.ts";

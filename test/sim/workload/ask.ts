@@ -2,7 +2,7 @@
 import type { CommandKind, CommandOf } from "../../../engine/commands.ts";
 import type { Engine, Outcome } from "../../../engine/engine.ts";
 import { Result } from "../../../engine/results.ts";
-import type { Caller } from "../../../engine/shapes/caller.ts";
+import type { Caller } from "../../../engine/bodies.ts";
 import type { State } from "../../../engine/state.ts";
 import type { Answer } from "../model/facts.ts";
 import type { Model } from "../model/model.ts";

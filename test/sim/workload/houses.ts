@@ -1,5 +1,5 @@
 /** The small halls of the simulations, for the engine and for the model. */
-import type { LayoutDocument } from "../../../engine/layout/layout-document.ts";
+import type { LayoutDocument } from "../../../engine/layout/document.ts";
 import { area, section, table } from "../../support/layout.ts";
 import type { ModelArea, ModelEvent, ModelSeat } from "../model/facts.ts";
 

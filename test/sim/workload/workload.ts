@@ -6,7 +6,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Outcome } from "../../../engine/engine.ts";
 import { Result } from "../../../engine/results.ts";
-import { checkState } from "../../../engine/verify/check.ts";
+import { checkState } from "../../../engine/verify.ts";
 import { Bench, BOOKING_KINDS, SharingJournal } from "../../support/engine.ts";
 import { differences, sameAnswer } from "../model/compare.ts";
 import { Model } from "../model/model.ts";

@@ -1,12 +1,12 @@
 /** Whether an answer is as the OpenAPI document describes it. */
 import { gunzipSync } from "node:zlib";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
-import { FORMATS } from "../../../engine/shapes/formats.ts";
-import { openApiDocument } from "../../../server/openapi/document.ts";
-import { PLATFORM_ROUTES } from "../../../server/routes/management/tenants.ts";
+import { FORMATS } from "../../../engine/schema.ts";
+import { openApiDocument } from "../../../server/docs/openapi.ts";
+import { PLATFORM_ROUTES } from "../../../server/routes/organizations.ts";
 import { API_ROUTES } from "../../../server/routes/table.ts";
-import type { Route } from "../../../server/routing/route.ts";
-import type { Answer } from "../../../server/wire/answers.ts";
+import type { Route } from "../../../server/api/route.ts";
+import type { Answer } from "../../../server/http/answers.ts";
 
 interface Described {
   readonly $ref?: string;

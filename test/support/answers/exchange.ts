@@ -1,7 +1,7 @@
 /** Requests to a dispatch without a socket, and its answers. */
 import type { Dispatch } from "../../../server/dispatch.ts";
-import type { Answer } from "../../../server/wire/answers.ts";
-import { Exchange, type Request } from "../../../server/wire/front.ts";
+import type { Answer } from "../../../server/http/answers.ts";
+import { Exchange, type Request } from "../../../server/http/front.ts";
 import { witness } from "./witness.ts";
 
 /** The client address of every request. */

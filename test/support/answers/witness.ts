@@ -5,11 +5,11 @@
 import { appendFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect } from "vitest";
-import { ERROR_ENTRIES } from "../../../server/docs/error-entries.ts";
-import { refusalsOf } from "../../../server/openapi/problems.ts";
-import { readTexts } from "../../../server/openapi/texts.ts";
-import type { Route } from "../../../server/routing/route.ts";
-import type { Answer } from "../../../server/wire/answers.ts";
+import { ERROR_ENTRIES } from "../../../server/docs/pages.ts";
+import { refusalsOf } from "../../../server/docs/openapi.ts";
+import { readTexts } from "../../../server/docs/schemas.ts";
+import type { Route } from "../../../server/api/route.ts";
+import type { Answer } from "../../../server/http/answers.ts";
 import { DESCRIBED, plainText, rowOf, undocumented } from "./documented.ts";
 import { LISTED_FILE, type Witnessed, witnessFolder } from "./witness-folder.ts";
 

@@ -4,7 +4,7 @@ import fs from "node:fs";
 import { createServer } from "node:net";
 import path from "node:path";
 import type { Answer, MemberStatus, Reply } from "../../../persistence/cluster/etcd.ts";
-import { GrpcEtcd } from "../../../persistence/cluster/member/grpc-etcd.ts";
+import { GrpcEtcd } from "../../../persistence/cluster/grpc-etcd.ts";
 import { sleep } from "../server-process.ts";
 
 /** Below the ports that the system gives to clients. */

@@ -6,18 +6,23 @@ import type { BookingKind, CommandOf } from "../../../engine/commands.ts";
 import type { Engine } from "../../../engine/engine.ts";
 import { type FieldError, Result } from "../../../engine/results.ts";
 import { AnswerBuffers } from "../../../server/commands/answer-buffer.ts";
-import { FIELDS, REASONS, RESULT_CODES } from "../../../server/commands/binary-codes.ts";
-import { BinaryProtocol } from "../../../server/commands/binary-protocol.ts";
-import { CALLS, Command, LIMITS } from "../../../server/commands/command.ts";
-import { CommandConnection, type Shared } from "../../../server/commands/connection.ts";
-import { Decider } from "../../../server/commands/decider.ts";
+import {
+  BinaryProtocol,
+  FIELDS,
+  REASONS,
+  RESULT_CODES,
+} from "../../../server/commands/binary-protocol.ts";
+import { CALLS, Command, LIMITS, type Protocol } from "../../../server/commands/command.ts";
+import {
+  CommandConnection,
+  CommandTraffic,
+  type Shared,
+} from "../../../server/commands/connection.ts";
+import { Decider, Turns } from "../../../server/commands/decider.ts";
 import { JsonProtocol } from "../../../server/commands/json-protocol.ts";
-import type { Protocol } from "../../../server/commands/protocol.ts";
-import { CommandTraffic } from "../../../server/commands/traffic.ts";
-import { Turns } from "../../../server/commands/turns.ts";
-import type { CommandFront, Services } from "../../../server/routing/services.ts";
-import { REPLIES } from "../../../server/wire/replies.ts";
-import type { Peer } from "../../../server/wire/sockets.ts";
+import type { CommandFront, Services } from "../../../server/api/services.ts";
+import { REPLIES } from "../../../server/http/answers.ts";
+import type { Peer } from "../../../server/http/sockets.ts";
 import { commandEntry, openEntry, readAnswers } from "./binary-layout.ts";
 
 export type BookingCommand = CommandOf<BookingKind>;

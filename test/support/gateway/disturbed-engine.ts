@@ -7,7 +7,7 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
 import { LINK_PATH } from "../../../server/gateway/link-layout.ts";
-import { listen } from "../../../server/wire/http.ts";
+import { listen } from "../../../server/http/server.ts";
 import { TestServer } from "../server.ts";
 import { newGateway } from "./stage.ts";
 

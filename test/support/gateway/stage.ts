@@ -2,12 +2,12 @@
 import { Agent, type IncomingMessage, request as requestHttp } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
-import { Engines } from "../../../server/gateway/engines.ts";
-import { type RunningGateway, startGateway } from "../../../server/gateway/gateway.ts";
+import { Engines } from "../../../server/gateway/engine-link.ts";
+import { type RunningGateway, startGateway } from "../../../server/gateway/run.ts";
 import { answerOf } from "../../../server/gateway/passing.ts";
-import type { Answer } from "../../../server/wire/answers.ts";
-import type { Request } from "../../../server/wire/front.ts";
-import { type HttpOptions, type HttpServer, listen } from "../../../server/wire/http.ts";
+import type { Answer } from "../../../server/http/answers.ts";
+import type { Request } from "../../../server/http/front.ts";
+import { type HttpOptions, type HttpServer, listen } from "../../../server/http/server.ts";
 import { witness } from "../answers/witness.ts";
 import { TEST_SECRET, TestServer } from "../server.ts";
 

@@ -1,18 +1,19 @@
 /** The check of histories finds every violation, and accepts everything that may have happened. */
 import { describe, expect, test } from "vitest";
 import { Random } from "../../sim/workload/random.ts";
-import { type Call, contradictionIn } from "./linearizable.ts";
 import {
   ACTIVE,
   type Booking,
   type BookingCall,
+  type Call,
+  contradictionIn,
   LOCKED,
   lockedBy,
   type ReadCall,
   type SeatCall,
   seatFaults,
   SOLD,
-} from "./seat-calls.ts";
+} from "../linearizable.ts";
 
 const SEAT = 7;
 

@@ -1,6 +1,6 @@
 /** Hold types: how long a lock lasts, and the hold types of an organization. */
 import { expect, test } from "vitest";
-import { findHoldType, holdEndMs } from "../../../../engine/decide/booking/hold-types.ts";
+import { findHoldType, holdEndMs } from "../../../../engine/booking.ts";
 import { Result } from "../../../../engine/results.ts";
 import { START_MS, World } from "../../../support/engine.ts";
 import { section } from "../../../support/layout.ts";

@@ -1,13 +1,9 @@
 /** Booking requests that are refused whatever the state of the inventory. */
 import { expect, test } from "vitest";
 import { NONE } from "../../../../engine/constants.ts";
-import {
-  checkSelection,
-  choicesOf,
-  seatIndexes,
-} from "../../../../engine/decide/booking/selection.ts";
+import { checkSelection, choicesOf, seatIndexes } from "../../../../engine/booking.ts";
 import { Result } from "../../../../engine/results.ts";
-import type { StateSelection } from "../../../../engine/shapes/bodies.ts";
+import type { StateSelection } from "../../../../engine/bodies.ts";
 import { World } from "../../../support/engine.ts";
 import { area, section } from "../../../support/layout.ts";
 import { check } from "../../../support/table.ts";

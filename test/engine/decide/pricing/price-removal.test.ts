@@ -2,8 +2,8 @@
 import { expect, test } from "vitest";
 import { SeatState, STATE_NAMES } from "../../../../engine/inventory/states.ts";
 import { Result } from "../../../../engine/results.ts";
-import type { ObjectSelection } from "../../../../engine/shapes/bodies.ts";
-import { digest } from "../../../../engine/verify/digest.ts";
+import type { ObjectSelection } from "../../../../engine/bodies.ts";
+import { digest } from "../../../../engine/verify.ts";
 import { World } from "../../../support/engine.ts";
 import { area, section } from "../../../support/layout.ts";
 import { checkMore, expectConsistent } from "../../../support/table.ts";

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { PRICES_PER_EVENT_MAX } from "../../../../engine/constants.ts";
 import { RecordType } from "../../../../engine/records.ts";
 import { Result } from "../../../../engine/results.ts";
-import type { AssignmentSelection } from "../../../../engine/shapes/bodies.ts";
+import type { AssignmentSelection } from "../../../../engine/bodies.ts";
 import { NO_EVENT, World } from "../../../support/engine.ts";
 import { area, section, table } from "../../../support/layout.ts";
 import { check } from "../../../support/table.ts";

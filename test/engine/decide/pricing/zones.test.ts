@@ -1,7 +1,7 @@
 /** Pricing zones of a schema, and their assignment to parts of its layout. */
 import { expect, test } from "vitest";
 import { Result } from "../../../../engine/results.ts";
-import type { AssignmentSelection } from "../../../../engine/shapes/bodies.ts";
+import type { AssignmentSelection } from "../../../../engine/bodies.ts";
 import { World } from "../../../support/engine.ts";
 import { area, layoutOf, section, table } from "../../../support/layout.ts";
 import { expectConsistent } from "../../../support/table.ts";

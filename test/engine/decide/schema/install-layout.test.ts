@@ -1,18 +1,17 @@
 /** Installing a layout, or a clone with one, that was prepared outside the engine. */
 import { expect, test } from "vitest";
 import { Result } from "../../../../engine/results.ts";
-import type { LayoutBody } from "../../../../engine/shapes/bodies.ts";
-import { copyOriginal } from "../../../../engine/layout/change/copy-schema.ts";
-import { prepareLayout } from "../../../../engine/layout/change/prepare-layout.ts";
+import type { LayoutBody } from "../../../../engine/bodies.ts";
+import { copyOriginal, prepareLayout } from "../../../../engine/layout/change.ts";
 import { buildLayout, EMPTY_DOCUMENT } from "../../../../engine/layout/layout.ts";
 import {
   isCurrentClone,
   isCurrentLayout,
+  originalOf,
   type ReadyClone,
   type ReadyLayout,
-} from "../../../../engine/queries/ready-layouts.ts";
-import { originalOf } from "../../../../engine/queries/schema-content.ts";
-import { digest } from "../../../../engine/verify/digest.ts";
+} from "../../../../engine/queries/layouts.ts";
+import { digest } from "../../../../engine/verify.ts";
 import { replayed, World } from "../../../support/engine.ts";
 import { area, guidOf, layoutOf, section } from "../../../support/layout.ts";
 import { checkMore, expectConsistent } from "../../../support/table.ts";

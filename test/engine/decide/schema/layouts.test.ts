@@ -1,8 +1,8 @@
 /** Putting a layout: it is atomic, and refused when it would remove inventory that is in use. */
 import { expect, test } from "vitest";
 import { Result } from "../../../../engine/results.ts";
-import type { LayoutBody, SentSeat } from "../../../../engine/shapes/bodies.ts";
-import { digest } from "../../../../engine/verify/digest.ts";
+import type { LayoutBody, SentSeat } from "../../../../engine/bodies.ts";
+import { digest } from "../../../../engine/verify.ts";
 import { World } from "../../../support/engine.ts";
 import { area, guidOf, layoutOf, section } from "../../../support/layout.ts";
 import { checkMore } from "../../../support/table.ts";

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { DRAWING_BYTES_MAX } from "../../../../engine/constants.ts";
 import { Result } from "../../../../engine/results.ts";
-import type { LayoutBody } from "../../../../engine/shapes/bodies.ts";
+import type { LayoutBody } from "../../../../engine/bodies.ts";
 import { World } from "../../../support/engine.ts";
 import { area, guidOf, layoutOf, section } from "../../../support/layout.ts";
 

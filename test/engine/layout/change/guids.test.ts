@@ -1,7 +1,7 @@
 /** Guids of layouts: one letter case, and new ones that differ. */
 import { expect, test } from "vitest";
-import { lowerGuid, mapGuids, newGuid } from "../../../../engine/layout/change/guids.ts";
-import { FORMATS } from "../../../../engine/shapes/formats.ts";
+import { lowerGuid, mapGuids, newGuid } from "../../../../engine/layout/change.ts";
+import { FORMATS } from "../../../../engine/schema.ts";
 import { START_MS, World } from "../../../support/engine.ts";
 import { guidOf, layoutOf, section } from "../../../support/layout.ts";
 import { expectConsistent } from "../../../support/table.ts";

@@ -3,10 +3,10 @@ import { expect, test } from "vitest";
 import {
   documentBytes,
   jsonPieces,
+  type LayoutDocument,
   parseInPieces,
-} from "../../../../engine/layout/change/layout-json.ts";
+} from "../../../../engine/layout/document.ts";
 import { Random } from "../../../sim/workload/random.ts";
-import type { LayoutDocument } from "../../../../engine/layout/layout-document.ts";
 import { EMPTY_DOCUMENT } from "../../../../engine/layout/layout.ts";
 
 const seat = (id: number) => ({ id, guid: `guid-${id}`, rowGuid: "r", name: `Ж${id} \u{1f3ad}\n` });

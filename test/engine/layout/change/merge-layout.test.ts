@@ -1,11 +1,10 @@
 /** How a sent layout is merged into the stored one, and which results are refused. */
 import { expect, test } from "vitest";
 import { LAYOUT_BYTES_MAX, SEATS_PER_LAYOUT_MAX } from "../../../../engine/constants.ts";
-import { checkDocument } from "../../../../engine/layout/change/check-document.ts";
-import { mergeLayout } from "../../../../engine/layout/change/merge-layout.ts";
-import type { LayoutDocument } from "../../../../engine/layout/layout-document.ts";
+import { checkDocument, mergeLayout } from "../../../../engine/layout/change.ts";
+import type { LayoutDocument } from "../../../../engine/layout/document.ts";
 import { EMPTY_DOCUMENT } from "../../../../engine/layout/layout.ts";
-import type { LayoutBody } from "../../../../engine/shapes/bodies.ts";
+import type { LayoutBody } from "../../../../engine/bodies.ts";
 import { START_MS } from "../../../support/engine.ts";
 import { area, guidOf, labelOfGuid, layoutOf, section } from "../../../support/layout.ts";
 

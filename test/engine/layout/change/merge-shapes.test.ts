@@ -1,8 +1,8 @@
 /** How sent drawing shapes are merged into the stored ones. */
 import { expect, test } from "vitest";
-import { mergeShapes } from "../../../../engine/layout/change/merge-shapes.ts";
-import type { Shape } from "../../../../engine/layout/layout-document.ts";
-import type { SentShape } from "../../../../engine/shapes/bodies.ts";
+import { mergeShapes } from "../../../../engine/layout/change.ts";
+import type { Shape } from "../../../../engine/layout/document.ts";
+import type { SentShape } from "../../../../engine/bodies.ts";
 
 const [STAGE, BAR] = [
   { id: "stage", fill: "red" },

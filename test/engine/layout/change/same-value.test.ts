@@ -1,7 +1,7 @@
 /** Equality of JSON values. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { isSameValue } from "../../../../engine/layout/change/same-value.ts";
+import { isSameValue } from "../../../../engine/layout/change.ts";
 
 test("two values are the same when their JSON is, whatever the order of members", () => {
   fc.assert(

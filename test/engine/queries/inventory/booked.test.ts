@@ -1,8 +1,8 @@
 /** What random calls have moved, against the model. */
 import { expect, test } from "vitest";
 import { Move, STATE_NAMES } from "../../../../engine/inventory/states.ts";
-import { findKey } from "../../../../engine/layout/composite-keys.ts";
-import { bookedFacts } from "../../../../engine/queries/inventory/booked.ts";
+import { findKey } from "../../../../engine/layout/labels.ts";
+import { bookedFacts } from "../../../../engine/queries/holds.ts";
 import { type MoveRecord, RecordType } from "../../../../engine/records.ts";
 import type { State } from "../../../../engine/state.ts";
 import { lockedPlaces, type ModelEvent } from "../../../sim/model/facts.ts";

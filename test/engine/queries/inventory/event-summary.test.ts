@@ -1,7 +1,7 @@
 /** The figures of random events, against those of the model. */
 import { expect, test } from "vitest";
 import type { EventRow } from "../../../../engine/catalog.ts";
-import { summarizeEvent } from "../../../../engine/queries/inventory/event-summary.ts";
+import { summarizeEvent } from "../../../../engine/queries/summary.ts";
 import type { State } from "../../../../engine/state.ts";
 import { lockedPlaces, type ModelArea, type ModelEvent } from "../../../sim/model/facts.ts";
 import { remainder } from "../../../sim/model/model.ts";

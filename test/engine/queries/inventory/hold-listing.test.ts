@@ -1,7 +1,7 @@
 /** The holds of random events, against those of the model. */
 import { expect, test } from "vitest";
 import type { EventRow } from "../../../../engine/catalog.ts";
-import { listHolds } from "../../../../engine/queries/inventory/hold-listing.ts";
+import { listHolds } from "../../../../engine/queries/holds.ts";
 import type { State } from "../../../../engine/state.ts";
 import type { Hold, ModelEvent } from "../../../sim/model/facts.ts";
 import { Workload } from "../../../sim/workload/workload.ts";

@@ -1,6 +1,6 @@
 /** Three hosts of a cluster under load, with faults one after the other and their checks. */
 import type { Random } from "../../../../server/onsale/random.ts";
-import { seatFaults } from "../../../support/history/seat-calls.ts";
+import { seatFaults } from "../../../support/linearizable.ts";
 import { ledgerDeviations, LedgerFold } from "../../../support/ledger-check.ts";
 import { sleep } from "../../../support/server-process.ts";
 import { Crowd } from "../crowd.ts";

@@ -5,7 +5,7 @@
  */
 import { request } from "undici";
 import { Random } from "../../../../server/onsale/random.ts";
-import type { Booking, SeatCall } from "../../../support/history/seat-calls.ts";
+import type { Booking, SeatCall } from "../../../support/linearizable.ts";
 import { sleep } from "../../../support/server-process.ts";
 import type { House } from "../serving.ts";
 

@@ -1,5 +1,5 @@
 /** Makes what the acts of the hostile tenant work on. */
-import { largeLayout } from "../../../../bench/stalls/large-layout.ts";
+import { largeLayout } from "../../../../bench/stalls/stage.ts";
 import type { ServerProcess } from "../../../support/server-process.ts";
 import type { HostileForm, Property } from "./tenant.ts";
 

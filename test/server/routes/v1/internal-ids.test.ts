@@ -1,6 +1,6 @@
 /** Keys that are ids, as `useInternalIds` gives them, and keys that name nothing. */
 import { expect, test } from "vitest";
-import type { LayoutBody } from "../../../../engine/shapes/bodies.ts";
+import type { LayoutBody } from "../../../../engine/bodies.ts";
 import { area, layoutOf, section } from "../../../support/layout.ts";
 import { V2 } from "../../../support/server.ts";
 import { expectProblem, invalid } from "../../wire/wire.ts";

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { API_ROUTES } from "../../../../server/routes/table.ts";
-import { LEGACY_ROUTES } from "../../../../server/routes/v1/table.ts";
+import { LEGACY_ROUTES } from "../../../../server/routes/v1.ts";
 import { TestServer, V2 } from "../../../support/server.ts";
 import { DENIED, EVENT_DENIED, expectProblem, invalid, NOWHERE } from "../../wire/wire.ts";
 import { V1 } from "./desk.ts";

@@ -1,0 +1,332 @@
+/** The shapes of the bodies that commands carry, and the types that are derived from them. */
+import {
+  HOLD_TTL_SECONDS_MAX,
+  HOLD_TYPE_LENGTH_MAX,
+  HOLD_TYPES_MAX,
+  KEY_GRACE_SECONDS_MAX,
+  NAME_LENGTH_MAX,
+  OBJECTS_PER_REQUEST_MAX,
+  ORGANIZATION_LIMIT_MAX,
+  SESSION_LENGTH_MAX,
+  URL_LENGTH_MAX,
+  WEBHOOK_EVENTS_MAX,
+} from "./constants.ts";
+import { ActorKind } from "./records.ts";
+import {
+  ANYTHING,
+  BOOLEAN,
+  CAPACITY,
+  EMAIL,
+  EVENT_STATUS,
+  exactObject,
+  integer,
+  LINE,
+  list,
+  LOCAL_DATE_TIME,
+  LONG,
+  map,
+  NAME,
+  NULL,
+  number,
+  object,
+  oneOf,
+  openObject,
+  optional,
+  ORGANIZATION_TYPE,
+  orNull,
+  RECORD,
+  type Shape,
+  TEXT,
+  text,
+  type TypeOf,
+  UUID,
+  WEBHOOK_TYPE,
+  whenSet,
+} from "./schema.ts";
+
+const OPTIONAL_FLAG = optional(BOOLEAN);
+const OPTIONAL_ID = optional(LONG);
+const OPTIONAL_LINE = optional(LINE);
+/** A body that creates something may have an `id`, but it is null. */
+const NO_ID = optional(NULL);
+
+const HOLD_TYPE_LIMITS = { maxLength: HOLD_TYPE_LENGTH_MAX, format: "name" };
+
+/** A seat, or places of an area. */
+const CHOICE = object({ id: LONG, capacity: optional(integer()) });
+/** A seat by its id, or `capacity` places of the area with the id. */
+export type SeatChoice = TypeOf<typeof CHOICE>;
+
+export const STATE_SELECTION = object({
+  sessionId: optional(text({ maxLength: SESSION_LENGTH_MAX, format: "line" })),
+  seats: optional(list(CHOICE)),
+  groupOfSeats: optional(list(CHOICE)),
+  holdType: optional(text(HOLD_TYPE_LIMITS)),
+  /** By seat id. */
+  fences: optional(map(integer(), OBJECTS_PER_REQUEST_MAX)),
+});
+/**
+ * What a booking call is about, each object once: `seats`, and places of areas in `groupOfSeats`.
+ * At most 1,000 objects. A lock is held by the session; without `holdType` it is a CART. An unlock
+ * or a sale is refused where a seat is not in the hold that `fences` has for its id.
+ */
+export type StateSelection = TypeOf<typeof STATE_SELECTION>;
+
+const ASSIGNMENT = object({
+  objectId: OPTIONAL_ID,
+  /** Another name for `objectId`. */
+  seatId: OPTIONAL_ID,
+  /** The price, or the pricing zone. */
+  assignmentId: OPTIONAL_ID,
+  activeCount: optional(CAPACITY),
+});
+/**
+ * A price or zone for an object: a seat, row, section, table or area. `activeCount` is the number
+ * of places of an area that go on sale; without it, those of the layout do.
+ */
+export type AssignmentItem = TypeOf<typeof ASSIGNMENT>;
+
+/** Prices or pricing zones for seats and groups of seats. */
+export const ASSIGNMENTS = object({
+  seats: optional(list(ASSIGNMENT)),
+  groupOfSeats: optional(list(ASSIGNMENT)),
+});
+/**
+ * Prices or zones for objects: `seats` by id; rows, sections, tables and areas in `groupOfSeats`.
+ */
+export type AssignmentSelection = TypeOf<typeof ASSIGNMENTS>;
+
+const OBJECT = object({ objectId: LONG });
+/** Seats and areas. */
+export const OBJECTS = object({
+  seats: optional(list(OBJECT)),
+  groupOfSeats: optional(list(OBJECT)),
+});
+/** Objects by id: `seats`; rows, sections, tables and areas in `groupOfSeats`. */
+export type ObjectSelection = TypeOf<typeof OBJECTS>;
+
+export const VENUE = object({
+  id: OPTIONAL_ID,
+  name: NAME,
+  address: optional(text({ maxLength: NAME_LENGTH_MAX, format: "text" })),
+  lat: optional(number({ minimum: -90, maximum: 90 })),
+  lng: optional(number({ minimum: -180, maximum: 180 })),
+  draft: OPTIONAL_FLAG,
+});
+/** A venue. `lat` and `lng` are in degrees. */
+export type VenueBody = TypeOf<typeof VENUE>;
+
+export const SCHEMA = object({
+  id: OPTIONAL_ID,
+  name: NAME,
+  venueId: LONG,
+  description: optional(text({ maxLength: 10_000, format: "text" })),
+  draft: OPTIONAL_FLAG,
+  template: OPTIONAL_FLAG,
+  archived: OPTIONAL_FLAG,
+  externalId: OPTIONAL_LINE,
+  gaCapacity: optional(CAPACITY),
+  seatsCapacity: optional(CAPACITY),
+  preview: optional(UUID),
+  thumbnail: optional(ANYTHING),
+});
+/** A schema. `seatsCapacity` counts seats, `gaCapacity` the places of all its areas. */
+export type SchemaBody = TypeOf<typeof SCHEMA>;
+
+/** What every object of a layout has. It has an id when it is stored already. */
+const SENT = { id: OPTIONAL_ID, guid: UUID, toRemove: OPTIONAL_FLAG };
+const SENT_OBJECT = openObject(SENT);
+export type SentObject = TypeOf<typeof SENT_OBJECT>;
+const POSITION = { x: optional(number()), y: optional(number()) };
+
+const SECTOR = openObject({
+  ...SENT,
+  ...POSITION,
+  name: NAME,
+  ga: BOOLEAN,
+  angle: optional(number()),
+  gaCapacity: optional(CAPACITY),
+  type: optional(oneOf(["SECTION", "TABLE"])),
+});
+/**
+ * A section or table with rows; or with `ga`, an area with `gaCapacity` places. `x` and `y` are
+ * drawing units, `angle` is in degrees.
+ */
+export type SentSector = TypeOf<typeof SECTOR>;
+
+const ROW = openObject({ ...SENT, sectorGuid: UUID, rowNumber: NAME });
+/** A row of the section with the guid `sectorGuid`. `rowNumber` is its label, such as "A". */
+export type SentRow = TypeOf<typeof ROW>;
+
+const SEAT = openObject({ ...SENT, ...POSITION, rowGuid: UUID, name: NAME });
+/** A seat of the row with the guid `rowGuid`. `x` and `y` are drawing units within the section. */
+export type SentSeat = TypeOf<typeof SEAT>;
+
+const SHAPE = openObject({
+  id: optional(UUID),
+  purpose: optional(oneOf(["OBJECT", "UNDERLAY", "GA", "OUTLINE"])),
+  groupOfSeatsGuid: optional(UUID),
+  toRemove: OPTIONAL_FLAG,
+});
+export type SentShape = TypeOf<typeof SHAPE>;
+
+const namesOf = (shape: Shape) => Object.keys(shape["properties"] as object);
+/** The members of each kind of object that are not drawing members. An outline may be long. */
+export const LAYOUT_OBJECT_MEMBERS = {
+  sectors: new Set(namesOf(SECTOR)),
+  rows: new Set(namesOf(ROW)),
+  seats: new Set(namesOf(SEAT)),
+  shapes: new Set([...namesOf(SHAPE), "points"]),
+} as const;
+
+/** Without further members: a misspelled list would make an empty plan. */
+export const LAYOUT = exactObject({
+  sectors: optional(list(SECTOR)),
+  rows: optional(list(ROW)),
+  seats: optional(list(SEAT)),
+  shapes: optional(list(SHAPE)),
+  clientViewBox: optional(RECORD),
+});
+/** A layout, or the part of it that changes: objects that are not sent stay as they are. */
+export type LayoutBody = TypeOf<typeof LAYOUT>;
+
+export const EVENT_MEMBERS = {
+  name: NAME,
+  start: LOCAL_DATE_TIME,
+  endDate: LOCAL_DATE_TIME,
+  schemaId: LONG,
+};
+export const EVENT = object({ id: NO_ID, ...EVENT_MEMBERS, status: optional(EVENT_STATUS) });
+/** An event. `start` and `endDate` are local date-times, such as 2030-05-01T20:00:00. */
+export type EventBody = TypeOf<typeof EVENT>;
+export const EVENT_CHANGE = object(EVENT_MEMBERS);
+/** The members of an event that a change replaces. */
+export type EventChange = TypeOf<typeof EVENT_CHANGE>;
+
+const PRICE_MEMBERS = { name: NAME, eventId: UUID, externalId: OPTIONAL_LINE };
+export const PRICE = object({ id: NO_ID, ...PRICE_MEMBERS });
+/** A price of an event. */
+export type PriceBody = TypeOf<typeof PRICE>;
+export const PRICE_CHANGE = object({ id: LONG, ...PRICE_MEMBERS });
+/** A price with its new name and external id. */
+export type PriceChange = TypeOf<typeof PRICE_CHANGE>;
+
+const ZONE_MEMBERS = { name: NAME, schemaId: LONG };
+export const ZONE = object({ id: NO_ID, ...ZONE_MEMBERS });
+/** A pricing zone of a schema. */
+export type ZoneBody = TypeOf<typeof ZONE>;
+export const ZONE_CHANGE = object({ id: LONG, ...ZONE_MEMBERS });
+/** A pricing zone with its new name. */
+export type ZoneChange = TypeOf<typeof ZONE_CHANGE>;
+
+export const ORGANIZATION_MEMBERS = {
+  name: NAME,
+  domain: OPTIONAL_LINE,
+  autologinEnabled: optional(BOOLEAN),
+  appendDomainToLogin: optional(BOOLEAN),
+  type: optional(ORGANIZATION_TYPE),
+};
+export const ORGANIZATION = object(ORGANIZATION_MEMBERS);
+/** An organization. */
+export type OrganizationBody = TypeOf<typeof ORGANIZATION>;
+export const ORGANIZATION_CHANGE = object({ id: LONG, ...ORGANIZATION_MEMBERS });
+/** The new members of an organization. */
+export type OrganizationChange = TypeOf<typeof ORGANIZATION_CHANGE>;
+
+/** Limits of an organization; 0 for none. */
+const LIMIT = optional(integer({ minimum: 0, maximum: ORGANIZATION_LIMIT_MAX }));
+export const LIMITS = {
+  heldPerSession: LIMIT,
+  heldPerEvent: LIMIT,
+  requestsPerSecond: LIMIT,
+  bookingsPerSecond: LIMIT,
+};
+export const SETTINGS = object({
+  salesControl: optional(BOOLEAN),
+  bookingEnabled: optional(BOOLEAN),
+  orphanPrevention: optional(BOOLEAN),
+  ...LIMITS,
+});
+/** The settings to change; the others stay. */
+export type SettingsBody = TypeOf<typeof SETTINGS>;
+
+const HOLD_TYPE = object({
+  name: text({ minLength: 1, ...HOLD_TYPE_LIMITS }),
+  ttlSeconds: optional(integer({ minimum: 1, maximum: HOLD_TTL_SECONDS_MAX })),
+});
+export const HOLD_TYPES = list(HOLD_TYPE, { maxItems: HOLD_TYPES_MAX });
+/** Kinds of holds. `ttlSeconds` is how long such a hold lasts; null for no end. */
+export type HoldTypesBody = TypeOf<typeof HOLD_TYPES>;
+
+export const ROTATION = object({
+  /** How long the old key continues to work. */
+  graceSeconds: optional(integer({ minimum: 0, maximum: KEY_GRACE_SECONDS_MAX })),
+});
+/** How a key is replaced. */
+export type RotationBody = TypeOf<typeof ROTATION>;
+
+const WEBHOOK_MEMBERS = {
+  url: text({ minLength: 1, maxLength: URL_LENGTH_MAX, format: "line" }),
+  events: list(WEBHOOK_TYPE, { minItems: 1, maxItems: 4 }),
+  eventIds: optional(list(UUID, { maxItems: WEBHOOK_EVENTS_MAX })),
+  active: OPTIONAL_FLAG,
+};
+export const WEBHOOK = object({ id: NO_ID, ...WEBHOOK_MEMBERS });
+/** A webhook: what is sent where. Without `eventIds`, that of all events of the organization. */
+export type WebhookBody = TypeOf<typeof WEBHOOK>;
+export const WEBHOOK_CHANGE = object({ id: LONG, ...WEBHOOK_MEMBERS });
+/** A webhook with its new members. Those that are left out get their defaults. */
+export type WebhookChange = TypeOf<typeof WEBHOOK_CHANGE>;
+
+/** The account that becomes administrator of a new tenant or organization. */
+export const ADMINISTRATOR = object({
+  email: EMAIL,
+  firstName: LINE,
+  lastName: LINE,
+  passwordHash: TEXT,
+});
+export type Administrator = TypeOf<typeof ADMINISTRATOR>;
+
+/** The hashes of a login's two tokens, and when each expires (milliseconds since 1970). */
+export const LOGIN_TOKENS = object({
+  tokenSha256: TEXT,
+  tokenExpiresAtMs: integer(),
+  refreshSha256: TEXT,
+  refreshExpiresAtMs: integer(),
+});
+export type LoginTokens = TypeOf<typeof LOGIN_TOKENS>;
+
+/** A reply that is stored under its `Idempotency-Key`. */
+export const REPLY = object({
+  id: TEXT,
+  fingerprint: TEXT,
+  status: integer(),
+  /** Null when it is a layout, or is not kept: then a retry is refused. */
+  body: orNull(TEXT),
+  layout: whenSet(object({ schemaId: LONG, version: integer() })),
+});
+export type ReplyBody = TypeOf<typeof REPLY>;
+
+/** As `ReplyBudget`. */
+export const REPLY_BUDGET = object({
+  memory: integer(),
+  memoryOfOwner: integer(),
+  disk: integer(),
+  diskOfOwner: integer(),
+});
+
+// Who gives a command: part of every command, from the library as from the front.
+
+const ID = integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+const ACTOR_KIND: Shape<ActorKind> = { type: "integer", enum: Object.values(ActorKind) };
+
+export const CALLER = exactObject({
+  actor: exactObject({ kind: ACTOR_KIND, id: ID }),
+  tenantId: ID,
+  /** 0 when the caller acts for its tenant and names no organization. */
+  organizationId: ID,
+});
+export type Caller = TypeOf<typeof CALLER>;
+
+/** What a decision takes: the caller and the members of its command. */
+export type CommandWith<Members> = Readonly<Members> & { readonly caller: Caller };

@@ -1,0 +1,583 @@
+/**
+ * One decision for all booking commands. Each is all or nothing over every seat and area of the
+ * request, and a refusal names every object that stands in the way.
+ */
+import { assert } from "./assert.ts";
+import type { CommandWith, SeatChoice, StateSelection } from "./bodies.ts";
+import type { EventRow, HoldTypeRow, OrganizationRow } from "./catalog.ts";
+import { AREA_CAPACITY_MAX, NONE, OBJECTS_PER_REQUEST_MAX } from "./constants.ts";
+import type { Holds } from "./inventory/holds.ts";
+import type { Partition } from "./inventory/partition.ts";
+import { Move, MOVES, SeatState, STATE_NAMES } from "./inventory/states.ts";
+import { type Layout, seatIndexOf } from "./layout/layout.ts";
+import {
+  BUILT_IN_HOLD_TYPES,
+  callersOrganization,
+  ownEvent,
+  refuseEvent,
+} from "./queries/access.ts";
+import { ActorKind, type MoveRecord, RecordType } from "./records.ts";
+import {
+  type Decision,
+  duplicate,
+  type FieldError,
+  grant,
+  missing,
+  type Refusal,
+  refuse,
+  refuseInvalid,
+  Result,
+} from "./results.ts";
+import type { State } from "./state.ts";
+
+type BookingCommand = CommandWith<{ eventId: string; body: StateSelection }>;
+
+/**
+ * The refusals come in the order of the result codes. A direct sale of inventory that is not ACTIVE
+ * is no refusal: it answers false and changes nothing.
+ * Cost: O(objects of the request), usually 2.
+ */
+export function decideBooking(
+  state: State,
+  { caller, eventId, body }: BookingCommand,
+  timeMs: number,
+  rules: BookingRules,
+): Decision<boolean> {
+  const organization = callersOrganization(state, caller);
+  const isLock = rules.move === Move.LOCK;
+  const holdType = isLock ? findHoldType(organization, body.holdType) : undefined;
+  const errors = checkSelection(body);
+  if (isLock && holdType === undefined) errors.push(unknownHoldType(body));
+  if (errors.length > 0) return refuseInvalid(errors);
+
+  const event = ownEvent(state, caller, eventId);
+  if (event === null) return refuseEvent();
+  const closed = checkOpen(event, organization, rules);
+  if (closed !== null) return closed;
+
+  const partition = state.partitionOf(event);
+  const inventory = findInventory(partition, body, rules);
+  if (inventory.errors.length > 0) return refuseInventory(rules, inventory.errors);
+  if (isLock) {
+    const beyond = findBeyondLimits(partition.holds, organization, body);
+    if (beyond.length > 0) return refuseInventory(rules, beyond);
+  }
+  if (rules.preventsOrphans && organization.orphanPrevention) {
+    const orphans = findOrphans(partition, inventory.requested);
+    if (orphans.length > 0) return refuseOrphans(orphans);
+  }
+  const { seats, areas } = inventory;
+  if (seats.length === 0 && areas.length === 0) {
+    assert(rules.skipsActive, "a command changes nothing only when it accepts ACTIVE seats");
+    return grant(null, true);
+  }
+  const hold = holdType === undefined ? NO_HOLD : newHold(partition, holdType, timeMs);
+  return grant(
+    {
+      type: RecordType.MOVE,
+      actor: caller.actor,
+      partition: event.partition,
+      move: rules.move,
+      hold: hold.hold,
+      expiresAtMs: hold.expiresAtMs,
+      session: body.sessionId ?? "",
+      holdType: rules.move === Move.DIRECT_SALE ? (body.holdType ?? "") : hold.holdType,
+      seats,
+      areas,
+    },
+    true,
+  );
+}
+
+function unknownHoldType({ holdType }: StateSelection): FieldError {
+  const message = "is no hold type of the organization";
+  return { field: "holdType", code: "UNKNOWN", message, rejectedValue: holdType };
+}
+
+/** @returns Why the event does not take the command now; null when it does. */
+function checkOpen(
+  event: EventRow,
+  organization: OrganizationRow,
+  rules: BookingRules,
+): Refusal | null {
+  assert(event.organizationId === organization.id, "an organization books on its own events");
+  if (!organization.bookingEnabled) {
+    return refuse(Result.ORGANIZATION_DISABLED, "The organization is disabled for booking.");
+  }
+  if (rules.needsSalesControl && !organization.salesControl) {
+    return refuse(Result.SALES_CONTROL_REQUIRED, "The organization's sales control mode is off.");
+  }
+  if (rules.needsPublished && event.status !== "PUBLISHED") {
+    return refuse(Result.EVENT_NOT_PUBLISHED, `The event is ${event.status}, not PUBLISHED.`);
+  }
+  return null;
+}
+
+function refuseInventory(rules: BookingRules, errors: readonly FieldError[]): Decision<boolean> {
+  const hasUnknown = errors.some((error) => error.code === "NOT_FOUND");
+  if (rules.move === Move.DIRECT_SALE && !hasUnknown) return grant(null, false);
+  return refuse(
+    Result.INVENTORY_NOT_AVAILABLE,
+    "Some of the inventory is not available; nothing was changed.",
+    errors,
+  );
+}
+
+function refuseOrphans(errors: readonly FieldError[]): Refusal {
+  return refuse(Result.ORPHAN_SEAT, "The request would leave a single seat alone.", errors);
+}
+
+/** The members of a record that describe the hold of a lock. */
+type HoldFacts = Pick<MoveRecord, "hold" | "holdType" | "expiresAtMs">;
+
+const NO_HOLD: HoldFacts = { hold: NONE, holdType: "", expiresAtMs: 0 };
+
+function newHold({ holds }: Partition, holdType: HoldTypeRow, timeMs: number): HoldFacts {
+  assert(holds.nextSlot !== NONE, "a hold has a slot");
+  const expiresAtMs = holdEndMs(holdType, timeMs);
+  return { hold: holds.nextSlot, holdType: holdType.name, expiresAtMs };
+}
+
+// How the booking commands differ from each other. `commands.ts` has the rules of each.
+
+export interface BookingRules {
+  readonly move: Move;
+  /** Refused with SALES_CONTROL_REQUIRED when the organization's sales control mode is off. */
+  readonly needsSalesControl: boolean;
+  /** Refused with EVENT_NOT_PUBLISHED unless the event is published. */
+  readonly needsPublished: boolean;
+  /** Subject to orphan seat prevention when the organization has it on. */
+  readonly preventsOrphans: boolean;
+  /** Acts only on the holds of the session that it names, if it names one. */
+  readonly respectsSession: boolean;
+  /** Accepts seats that are ACTIVE already, and leaves them as they are. */
+  readonly skipsActive: boolean;
+}
+
+/** The rules of a command that has no special ones. */
+export const PLAIN_BOOKING: Omit<BookingRules, "move"> = {
+  needsSalesControl: false,
+  needsPublished: false,
+  preventsOrphans: false,
+  respectsSession: false,
+  skipsActive: false,
+};
+
+// The inventory that a booking command would move: the seats and places that are in the state the
+// move leaves, and an error for every requested object that is not.
+
+const NO_AREAS = new Uint32Array(0);
+
+export interface Inventory {
+  /** Indexes of all requested seats, in the order of the request. */
+  readonly requested: Uint32Array;
+  /** Indexes of those that would move: fewer where a seat may stay as it is. */
+  readonly seats: Uint32Array;
+  /** Triples of a `MoveRecord`: area index, hold slot, places. */
+  readonly areas: Uint32Array;
+  readonly errors: readonly FieldError[];
+}
+
+/** Where a request looks for its inventory, and under which rules. */
+interface Search {
+  readonly partition: Partition;
+  readonly rules: BookingRules;
+  /** The session that must have the holds; null for any. */
+  readonly session: string | null;
+  /** By seat id: the hold that must have the seat; null for any. */
+  readonly fences: StateSelection["fences"] | null;
+}
+
+/**
+ * Cost: O(objects of the request), usually 2; GA places cost O(holds that give them), usually 1.
+ */
+function findInventory(
+  partition: Partition,
+  selection: StateSelection,
+  rules: BookingRules,
+): Inventory {
+  const choices = choicesOf(selection);
+  const session = rules.respectsSession ? (selection.sessionId ?? null) : null;
+  const fences = rules.respectsSession ? (selection.fences ?? null) : null;
+  const search = { partition, rules, session, fences };
+  const errors: FieldError[] = [];
+  const requested = seatIndexes(partition.layout, choices.seats);
+  for (let i = 0; i < requested.length; i++) {
+    const code = seatProblem(search, requested[i]!);
+    if (code !== null) errors.push(seatError(i, choices.seats[i]!, code));
+  }
+  const areas = choices.areas.length === 0 ? NO_AREAS : findPlaces(search, choices.areas, errors);
+  const seats = rules.skipsActive ? withoutActive(partition, requested) : requested;
+  assert(areas.length % 3 === 0, "areas are triples");
+  return { requested, seats, areas, errors };
+}
+
+/** The seats that are not ACTIVE already: usually all of them. */
+function withoutActive({ state }: Partition, seats: Uint32Array): Uint32Array {
+  for (let i = 0; i < seats.length; i++) {
+    if (state[seats[i]!] === SeatState.ACTIVE) {
+      return seats.filter((seat) => state[seat] !== SeatState.ACTIVE);
+    }
+  }
+  return seats;
+}
+
+/** @returns Triples of a `MoveRecord`. */
+function findPlaces(
+  search: Search,
+  areas: readonly SeatChoice[],
+  errors: FieldError[],
+): Uint32Array {
+  const triples: number[] = [];
+  for (let i = 0; i < areas.length; i++) {
+    const { id, capacity } = areas[i]!;
+    const area = search.partition.layout.areaIndexes.get(id) ?? NONE;
+    assert(typeof capacity === "number", "a checked selection has a capacity for each area");
+    const code = areaProblem(search, area, capacity);
+    if (code !== null) errors.push(areaError(i, areas[i]!, code));
+    else takePlaces(search, area, capacity, triples);
+  }
+  return Uint32Array.from(triples);
+}
+
+/** @returns Why the seat cannot go through the move; null when it can. */
+function seatProblem(search: Search, seat: number): string | null {
+  const { partition, rules } = search;
+  if (seat === NONE) return "NOT_FOUND";
+  const state = partition.state[seat] as SeatState;
+  const { from, to } = MOVES[rules.move];
+  if (state === from) {
+    // A sold seat may have lost its price; then it cannot become ACTIVE again.
+    if (to === SeatState.ACTIVE && partition.price[seat] === 0) return "NO_PRICE";
+    return state === SeatState.LOCKED ? holdProblem(search, seat) : null;
+  }
+  if (rules.skipsActive && state === SeatState.ACTIVE) return null;
+  return STATE_NAMES[state] ?? "NO_PRICE";
+}
+
+/** @returns Why the hold of the seat is not the one that the request is about; null when it is. */
+function holdProblem({ partition, session, fences }: Search, seat: number): string | null {
+  if (session === null && fences === null) return null;
+  const hold = partition.holds.get(partition.hold[seat]!);
+  if (session !== null && hold.session !== session) return "HELD_BY_ANOTHER_SESSION";
+  const fence = fences?.[partition.layout.seatIds[seat]!];
+  return fence === undefined || fence === hold.fence ? null : ANOTHER_HOLD;
+}
+
+/** @returns Why the places cannot go through the move; null when they can. */
+function areaProblem(
+  { partition, rules, session }: Search,
+  area: number,
+  places: number,
+): string | null {
+  if (area === NONE) return "NOT_FOUND";
+  const { areas } = partition;
+  if (areas.price[area] === 0) return "NO_PRICE";
+  const { from } = MOVES[rules.move];
+  if (areas.places(area, from) < places) return "INSUFFICIENT_CAPACITY";
+  if (from !== SeatState.LOCKED || session === null) return null;
+  let held = 0;
+  for (const slot of areas.slotsOf(session)) held += areas.held(area, slot);
+  return held < places ? "HELD_BY_ANOTHER_SESSION" : null;
+}
+
+/** Adds to `triples` the holds that give the places, the oldest first. */
+function takePlaces(
+  { partition, rules, session }: Search,
+  area: number,
+  places: number,
+  triples: number[],
+): void {
+  if (MOVES[rules.move].from !== SeatState.LOCKED) {
+    const slot = rules.move === Move.LOCK ? partition.holds.nextSlot : NONE;
+    triples.push(area, slot, places);
+    return;
+  }
+  const { areas } = partition;
+  const slots = session === null ? areas.holdsIn(area).keys() : areas.slotsOf(session);
+  let left = places;
+  for (const slot of slots) {
+    const taken = Math.min(left, areas.held(area, slot));
+    if (taken > 0) triples.push(area, slot, taken);
+    left -= taken;
+    if (left === 0) break;
+  }
+  assert(left === 0, "the places that were counted are found");
+}
+
+/** The same session may have locked the seat again, but the code for programs is the same. */
+const ANOTHER_HOLD = "ANOTHER_HOLD";
+
+const SEAT_MESSAGES: Readonly<Record<string, string>> = {
+  NOT_FOUND: "is not in the layout of the event",
+  NO_PRICE: "has no price in this event",
+  ACTIVE: "is on sale, not held or sold",
+  LOCKED: "is held",
+  SOLD: "is sold",
+  BLOCKED: "is withdrawn from sale",
+  HELD_BY_ANOTHER_SESSION: "is held by another session",
+  [ANOTHER_HOLD]: "is not in the hold with this fence",
+  INSUFFICIENT_CAPACITY: "has fewer places than requested",
+};
+
+function seatError(position: number, { id }: SeatChoice, problem: string): FieldError {
+  const code = problem === ANOTHER_HOLD ? "HELD_BY_ANOTHER_SESSION" : problem;
+  const message = SEAT_MESSAGES[problem]!;
+  return { field: `seats[${position}].id`, code, message, rejectedValue: id };
+}
+
+function areaError(position: number, choice: SeatChoice, code: string): FieldError {
+  const member = code === "INSUFFICIENT_CAPACITY" ? "capacity" : "id";
+  const field = `groupOfSeats[${position}].${member}`;
+  return { field, code, message: SEAT_MESSAGES[code]!, rejectedValue: choice[member] };
+}
+
+// The border at which the ids of a booking request become indexes of the event's layout, once. It
+// also finds what is wrong with the request itself, whatever the state of the inventory. Lengths of
+// texts are checked by the shape of the body alone.
+
+const NO_CHOICES: readonly SeatChoice[] = [];
+
+export interface Choices {
+  readonly seats: readonly SeatChoice[];
+  readonly areas: readonly SeatChoice[];
+}
+
+export function choicesOf(selection: StateSelection): Choices {
+  return {
+    seats: selection.seats ?? NO_CHOICES,
+    areas: selection.groupOfSeats ?? NO_CHOICES,
+  };
+}
+
+/** @returns The errors of the request, in its own order. */
+export function checkSelection(selection: StateSelection): FieldError[] {
+  const errors: FieldError[] = [];
+  const { seats, areas } = choicesOf(selection);
+  const count = seats.length + areas.length;
+  if (count === 0)
+    errors.push(missing("seats", "must name a seat, unless groupOfSeats names an area"));
+  if (count > OBJECTS_PER_REQUEST_MAX) {
+    const message = `at most ${OBJECTS_PER_REQUEST_MAX} objects in one request`;
+    return [{ field: "seats", code: "SIZE", message, rejectedValue: count }];
+  }
+  checkDuplicates(seats, "seats", errors);
+  checkDuplicates(areas, "groupOfSeats", errors);
+  checkFences(selection, seats, errors);
+  for (let i = 0; i < seats.length; i++) {
+    const { capacity } = seats[i]!;
+    if (capacity === null || capacity === undefined) continue;
+    const message = "must be null for a seat";
+    errors.push({ field: `seats[${i}].capacity`, code: "NULL", message, rejectedValue: capacity });
+  }
+  for (let i = 0; i < areas.length; i++) {
+    if (isCapacity(areas[i]!.capacity)) continue;
+    errors.push(capacityError(areas[i]!.capacity, `groupOfSeats[${i}].capacity`));
+  }
+  return errors;
+}
+
+function isCapacity(capacity: number | null | undefined): boolean {
+  if (capacity === null || capacity === undefined) return false;
+  return Number.isSafeInteger(capacity) && capacity >= 1 && capacity <= AREA_CAPACITY_MAX;
+}
+
+function capacityError(capacity: number | null | undefined, field: string): FieldError {
+  if (capacity === null || capacity === undefined) return missing(field);
+  const message = `must be a whole number from 1 to ${AREA_CAPACITY_MAX}`;
+  return { field, code: "RANGE", message, rejectedValue: capacity };
+}
+
+function checkDuplicates(
+  choices: readonly SeatChoice[],
+  field: string,
+  errors: FieldError[],
+): void {
+  if (areRising(choices)) return;
+  const seen = new Set<number>();
+  for (const [i, { id }] of choices.entries()) {
+    if (seen.has(id)) errors.push(duplicate(`${field}[${i}].id`, id));
+    seen.add(id);
+  }
+}
+
+/** A fence belongs to a seat of the request. */
+function checkFences(
+  { fences }: StateSelection,
+  seats: readonly SeatChoice[],
+  errors: FieldError[],
+): void {
+  if (fences === undefined || fences === null) return;
+  const ids = new Set(seats.map(({ id }) => String(id)));
+  for (const [id, fence] of Object.entries(fences)) {
+    if (ids.has(id)) continue;
+    const message = "is the fence of a seat that the request does not name";
+    errors.push({ field: `fences[${id}]`, code: "UNKNOWN", message, rejectedValue: fence });
+  }
+}
+
+/** Whether each id is larger than the one before, as in most requests: then none repeats. */
+function areRising(choices: readonly SeatChoice[]): boolean {
+  for (let i = 1; i < choices.length; i++) {
+    if (choices[i - 1]!.id >= choices[i]!.id) return false;
+  }
+  return true;
+}
+
+/** Seat indexes in the order of the request; NONE for an id that the layout does not have. */
+export function seatIndexes(layout: Layout, seats: readonly SeatChoice[]): Uint32Array {
+  assert(seats.length <= OBJECTS_PER_REQUEST_MAX, "a checked selection is bounded");
+  const indexes = new Uint32Array(seats.length);
+  for (let i = 0; i < seats.length; i++) {
+    indexes[i] = seatIndexOf(layout, seats[i]!.id);
+  }
+  return indexes;
+}
+
+// Limits against hoarding: how much a session, and all sessions together, may hold in an event.
+
+const NO_ERRORS: readonly FieldError[] = [];
+const HELD_LIMIT = "HELD_LIMIT";
+
+/**
+ * The requested objects that a lock would hold beyond a limit: in the order of the request, those
+ * for which nothing is left. Locks without a session count as those of one session.
+ * Cost: O(objects of the request); for the first lock of an event under a limit, O(its holds).
+ */
+function findBeyondLimits(
+  holds: Holds,
+  { heldPerSession, heldPerEvent }: OrganizationRow,
+  selection: StateSelection,
+): readonly FieldError[] {
+  if (heldPerSession === undefined && heldPerEvent === undefined) return NO_ERRORS;
+  const errors: FieldError[] = [];
+  const left = {
+    session: heldPerSession === undefined ? Infinity : heldPerSession - heldBy(holds, selection),
+    event: heldPerEvent === undefined ? Infinity : heldPerEvent - holds.held,
+  };
+  const take = (places: number, field: string, rejectedValue: number) => {
+    if (places <= Math.min(left.session, left.event)) {
+      left.session -= places;
+      left.event -= places;
+      return;
+    }
+    const message =
+      places > left.session
+        ? `is more than the ${heldPerSession} that a session may hold in an event`
+        : `is more than the ${heldPerEvent} that may be held in an event`;
+    errors.push({ field, code: HELD_LIMIT, message, rejectedValue });
+  };
+  const { seats, areas } = choicesOf(selection);
+  for (const [i, { id }] of seats.entries()) take(1, `seats[${i}].id`, id);
+  for (const [i, { capacity }] of areas.entries()) {
+    take(capacity!, `groupOfSeats[${i}].capacity`, capacity!);
+  }
+  return errors;
+}
+
+function heldBy(holds: Holds, { sessionId }: StateSelection): number {
+  return holds.heldBy(sessionId ?? "");
+}
+
+// Hold types: how long a lock with a given `holdType` lasts.
+
+/**
+ * The organization's own hold types come first: they may replace the built-in ones.
+ *
+ * @returns Undefined when there is no hold type of that name.
+ */
+export function findHoldType(
+  organization: OrganizationRow,
+  name: string | null | undefined,
+): HoldTypeRow | undefined {
+  const wanted = name ?? "CART";
+  return named(organization.holdTypes, wanted) ?? named(BUILT_IN_HOLD_TYPES, wanted);
+}
+
+function named(holdTypes: readonly HoldTypeRow[], wanted: string): HoldTypeRow | undefined {
+  for (const holdType of holdTypes) if (holdType.name === wanted) return holdType;
+  return undefined;
+}
+
+/** When a hold that begins now ends: milliseconds since 1970; 0 for never. */
+export function holdEndMs({ ttlSeconds }: HoldTypeRow, timeMs: number): number {
+  if (ttlSeconds === null) return 0;
+  assert(ttlSeconds > 0, "a hold lasts for a while");
+  return timeMs + ttlSeconds * 1_000;
+}
+
+// Orphan seat prevention: a request may not leave a single ACTIVE seat without an ACTIVE neighbour.
+// A row end and an aisle count as not available; seats at tables have no neighbours.
+
+/**
+ * Finds every ACTIVE seat beside a requested one that would be left alone. It was no orphan before:
+ * the requested seat was its ACTIVE neighbour. A sale is judged as if its seats were ACTIVE.
+ *
+ * @param seats - Seat indexes of the request, all in the layout.
+ * @returns One error for each requested seat beside each would-be orphan.
+ * Cost: O(seats²) in the request, usually 2.
+ */
+function findOrphans(partition: Partition, seats: Uint32Array): FieldError[] {
+  const { previousSeat, nextSeat, seatIds } = partition.layout;
+  const errors: FieldError[] = [];
+  for (let i = 0; i < seats.length; i++) {
+    const seat = seats[i]!;
+    assert(seat !== NONE, "orphans are looked for beside known seats");
+    for (const neighbour of [previousSeat[seat]!, nextSeat[seat]!]) {
+      if (!staysActive(partition, seats, neighbour)) continue;
+      const other = otherNeighbour(partition, neighbour, seat);
+      if (staysActive(partition, seats, other)) continue;
+      errors.push({
+        field: `seats[${i}].id`,
+        code: "ORPHAN_SEAT",
+        message: `would leave seat ${seatIds[neighbour]!} alone`,
+        rejectedValue: seatIds[seat]!,
+      });
+    }
+  }
+  return errors;
+}
+
+/** Whether the seat is ACTIVE now and after the request. */
+function staysActive(partition: Partition, seats: Uint32Array, seat: number): boolean {
+  return seat !== NONE && partition.state[seat] === SeatState.ACTIVE && !seats.includes(seat);
+}
+
+function otherNeighbour({ layout }: Partition, seat: number, neighbour: number): number {
+  const previous = layout.previousSeat[seat]!;
+  const next = layout.nextSeat[seat]!;
+  assert(previous === neighbour || next === neighbour, "two seats are each other's neighbours");
+  return previous === neighbour ? next : previous;
+}
+
+// The record that ends a hold whose time is over.
+
+const SYSTEM = { kind: ActorKind.SYSTEM, id: 0 } as const;
+
+/**
+ * @param slot - The slot of a hold that exists.
+ * Cost: O(seats of the hold + areas of the event), usually 2 + 4.
+ */
+export function expireHold(number: number, partition: Partition, slot: number): MoveRecord {
+  const { session, holdType, expiresAtMs } = partition.holds.get(slot);
+  assert(expiresAtMs > 0, "a hold without an end does not expire");
+  const areas: number[] = [];
+  for (let area = 0; area < partition.areas.count; area++) {
+    const places = partition.areas.held(area, slot);
+    if (places > 0) areas.push(area, slot, places);
+  }
+  const seats = partition.seatsOf(slot);
+  assert(seats.length + areas.length > 0, "a hold has a seat or a place");
+  return {
+    type: RecordType.MOVE,
+    actor: SYSTEM,
+    partition: number,
+    move: Move.EXPIRE,
+    hold: NONE,
+    expiresAtMs: 0,
+    session,
+    holdType,
+    seats,
+    areas: Uint32Array.from(areas),
+  };
+}

@@ -1,0 +1,412 @@
+/** Organizations: who sells. Their creation, settings and hold types. */
+import { assert } from "../assert.ts";
+import {
+  type Administrator,
+  type Caller,
+  type CommandWith,
+  type HoldTypesBody,
+  LIMITS,
+  type OrganizationBody,
+  type OrganizationChange,
+  type RotationBody,
+  type SettingsBody,
+  type WebhookBody,
+  type WebhookChange,
+} from "../bodies.ts";
+import type {
+  AccountRow,
+  CatalogPut,
+  CatalogRemove,
+  EarlierFilter,
+  HoldTypeRow,
+  OrganizationRow,
+  WebhookFilter,
+  WebhookRow,
+} from "../catalog.ts";
+import { EARLIER_FILTERS_MAX, SECRET_GRACE_SECONDS, WEBHOOKS_MAX } from "../constants.ts";
+import {
+  accountsByEmail,
+  callersOrganization,
+  ownEvent,
+  ownRow,
+  refuseEvent,
+  tenantsOrganization,
+} from "../queries/access.ts";
+import {
+  type Decision,
+  duplicate,
+  type FieldError,
+  grant,
+  isRefused,
+  type Refusal,
+  refuse,
+  refuseInvalid,
+  Result,
+} from "../results.ts";
+import type { State } from "../state.ts";
+import { accountRow, retire } from "./accounts.ts";
+import {
+  type CatalogChange,
+  grantChange,
+  isHeldOrSold,
+  removesOfOwned,
+  zonesOfOwned,
+} from "./owned.ts";
+
+const LIMIT_NAMES = Object.keys(LIMITS) as (keyof typeof LIMITS)[];
+
+type NewOrganization = CommandWith<{
+  body: OrganizationBody;
+  administrator: Administrator | null;
+  publicKey: string;
+}>;
+
+export function createOrganization(
+  state: State,
+  command: NewOrganization,
+): Decision<OrganizationRow> {
+  const { caller, body } = command;
+  const taken = refuseTakenName(state, { id: 0, tenantId: caller.tenantId }, body.name);
+  if (taken !== null) return taken;
+  const account = findAdministrator(state, command);
+  if (account !== null && isRefused(account)) return account;
+  const row = organizationRow(state.catalog.nextId, command);
+  assert(!state.catalog.organizations.has(row.id), "a new organization has a new id");
+  const puts: CatalogPut[] = [{ table: "organizations", row }];
+  if (account !== null) {
+    const organizationIds = [...account.organizationIds, row.id];
+    puts.push({ table: "accounts", row: { ...account, organizationIds } });
+  }
+  const isNewAccount = account !== null && account.id > row.id;
+  return grantChange(state, caller, { newIds: isNewAccount ? 2 : 1, puts }, row);
+}
+
+/** @returns DUPLICATE_NAME when another organization of the tenant has the name; else null. */
+export function refuseTakenName(
+  { catalog }: State,
+  organization: Pick<OrganizationRow, "id" | "tenantId">,
+  wanted: string,
+): Refusal | null {
+  for (const { id, tenantId, name } of catalog.organizations.values()) {
+    if (id === organization.id || tenantId !== organization.tenantId || name !== wanted) continue;
+    const error = duplicate("name", name, "is the name of another organization");
+    return refuse(Result.DUPLICATE_NAME, "There is an organization of that name.", [error]);
+  }
+  return null;
+}
+
+/** @returns The account of the administrator, existing or new; null when there is to be none. */
+function findAdministrator(
+  state: State,
+  { caller, administrator }: NewOrganization,
+): AccountRow | Refusal | null {
+  if (administrator === null) return null;
+  const { email } = administrator;
+  const [account, ...others] = accountsByEmail(state, email);
+  if (account === undefined) {
+    const rights = { superAdminOf: null, organizationIds: [] };
+    return accountRow(state.catalog.nextId + 1, administrator, rights);
+  }
+  if (others.length === 0 && isReusable(state, account, caller.tenantId)) return account;
+  const error = duplicate("email", email, "is the address of an existing account");
+  return refuse(Result.ACCOUNT_EMAIL_IN_USE, "An account has that email already.", [error]);
+}
+
+/** Such an account keeps its password and becomes administrator of one more organization. */
+function isReusable(state: State, account: AccountRow, tenantId: number): boolean {
+  if (account.superAdminOf !== null || account.organizationIds.length === 0) return false;
+  return account.organizationIds.every(
+    (id) => state.catalog.organizations.get(id)?.tenantId === tenantId,
+  );
+}
+
+function organizationRow(
+  id: number,
+  { caller, body, publicKey }: NewOrganization,
+): OrganizationRow {
+  return {
+    id,
+    tenantId: caller.tenantId,
+    name: body.name,
+    publicKey,
+    domain: body.domain ?? null,
+    autologinEnabled: body.autologinEnabled ?? false,
+    appendDomainToLogin: body.appendDomainToLogin ?? false,
+    type: body.type ?? "DEFAULT",
+    keyVersion: 1,
+    retiredKey: null,
+    publicSessionsEnabled: false,
+    salesControl: true,
+    bookingEnabled: true,
+    bookingChangedAtMs: 0,
+    orphanPrevention: false,
+    holdTypes: [],
+  };
+}
+
+export function changeSettings(
+  state: State,
+  { caller, organizationId, body }: CommandWith<{ organizationId: number; body: SettingsBody }>,
+  timeMs: number,
+): Decision<OrganizationRow> {
+  const organization = tenantsOrganization(state, caller, organizationId);
+  if (isRefused(organization)) return organization;
+  const bookingEnabled = body.bookingEnabled ?? organization.bookingEnabled;
+  const isSwitched = bookingEnabled !== organization.bookingEnabled;
+  const row: OrganizationRow = {
+    ...withLimits(organization, body),
+    salesControl: body.salesControl ?? organization.salesControl,
+    bookingEnabled,
+    bookingChangedAtMs: isSwitched ? timeMs : organization.bookingChangedAtMs,
+    orphanPrevention: body.orphanPrevention ?? organization.orphanPrevention,
+  };
+  assert(row.id === organizationId, "the settings change of the organization that was named");
+  return grantChange(state, caller, { puts: [{ table: "organizations", row }] }, row);
+}
+
+/** A limit of 0 is none, and leaves no member. */
+function withLimits(organization: OrganizationRow, body: SettingsBody): OrganizationRow {
+  const row: Record<string, unknown> = { ...organization };
+  for (const name of LIMIT_NAMES) {
+    const limit = body[name];
+    if (limit === 0) delete row[name];
+    else if (typeof limit === "number") row[name] = limit;
+  }
+  return row as unknown as OrganizationRow;
+}
+
+/** Replaces the organization's own hold types. */
+export function replaceHoldTypes(
+  state: State,
+  { caller, body }: CommandWith<{ body: HoldTypesBody }>,
+): Decision<readonly HoldTypeRow[]> {
+  const errors: FieldError[] = [];
+  const names = new Set<string>();
+  for (const [i, { name }] of body.entries()) {
+    if (names.has(name)) errors.push(duplicate(`[${i}].name`, name));
+    names.add(name);
+  }
+  if (errors.length > 0) return refuseInvalid(errors);
+  const holdTypes = body.map(({ name, ttlSeconds }) => ({ name, ttlSeconds: ttlSeconds ?? null }));
+  assert(names.size === holdTypes.length, "a name stands for one hold type");
+  const row = { ...callersOrganization(state, caller), holdTypes };
+  return grantChange(state, caller, { puts: [{ table: "organizations", row }] }, holdTypes);
+}
+
+// Changes of existing organizations, and their deletion with everything they own.
+
+/** Members that are left out get their defaults; keys, tenant and settings stay. */
+export function updateOrganization(
+  state: State,
+  { caller, body }: CommandWith<{ body: OrganizationChange }>,
+): Decision<OrganizationRow> {
+  const organization = tenantsOrganization(state, caller, body.id);
+  if (isRefused(organization)) return organization;
+  const taken = refuseTakenName(state, organization, body.name);
+  if (taken !== null) return taken;
+  const row: OrganizationRow = {
+    ...organization,
+    name: body.name,
+    domain: body.domain ?? null,
+    autologinEnabled: body.autologinEnabled ?? false,
+    appendDomainToLogin: body.appendDomainToLogin ?? false,
+    type: body.type ?? "DEFAULT",
+  };
+  assert(row.tenantId === caller.tenantId, "an organization stays with its tenant");
+  return grantChange(state, caller, { puts: [{ table: "organizations", row }] }, row);
+}
+
+/** Sets whether browsers may open booking sessions. */
+export function configureSessions(
+  state: State,
+  { caller, body }: CommandWith<{ body: { readonly publicSessionsEnabled: boolean } }>,
+): Decision<OrganizationRow> {
+  const { publicSessionsEnabled } = body;
+  const row = { ...callersOrganization(state, caller), publicSessionsEnabled };
+  return grantChange(state, caller, { puts: [{ table: "organizations", row }] }, row);
+}
+
+/**
+ * Removes the organization, everything it owns, and its entry in accounts. An account that is left
+ * without an organization is removed too, so that its address is free again; a super admin stays.
+ *
+ * @returns ENTITY_IN_USE while something is LOCKED or SOLD in one of its events.
+ * Cost: O(what it owns + seats of its events + accounts).
+ */
+export function deleteOrganization(
+  state: State,
+  { caller, organizationId }: CommandWith<{ organizationId: number }>,
+): Decision<null> {
+  const organization = tenantsOrganization(state, caller, organizationId);
+  if (isRefused(organization)) return organization;
+  const isHere = organization.move === undefined;
+  for (const event of state.catalog.events.values()) {
+    if (event.organizationId !== organizationId || !isHere) continue;
+    if (!isHeldOrSold(state, event)) continue;
+    const detail = `Seats or places are held or sold, for example in event ${event.id}.`;
+    return refuse(Result.ENTITY_IN_USE, detail);
+  }
+  const removal = removalOf(state, organizationId);
+  removal.removes.push({ table: "organizations", key: organizationId });
+  return grantChange(state, caller, removal, null);
+}
+
+/** The removal of everything that an organization owns, and of its entry in accounts. */
+export function removalOf(
+  state: State,
+  organizationId: number,
+): Required<Omit<CatalogChange, "newIds">> & { readonly removes: CatalogRemove[] } {
+  const { accounts } = state.catalog;
+  const puts: CatalogPut[] = [];
+  const removes = removesOfOwned(state, organizationId);
+  for (const account of accounts.values()) {
+    if (!account.organizationIds.includes(organizationId)) continue;
+    const organizationIds = account.organizationIds.filter((id) => id !== organizationId);
+    if (organizationIds.length > 0 || account.superAdminOf !== null) {
+      puts.push({ table: "accounts", row: { ...account, organizationIds } });
+    } else {
+      removes.push(...removesOfAccount(state, account));
+    }
+  }
+  assert(puts.length <= accounts.size, "an account is changed once");
+  return { puts, removes, zones: zonesOfOwned(state, organizationId) };
+}
+
+/** An account and its logins. */
+function removesOfAccount({ catalog }: State, { id }: AccountRow): CatalogRemove[] {
+  assert(catalog.accounts.has(id), "only an account that exists is removed");
+  const logins = [...catalog.logins.values()].filter(({ accountId }) => accountId === id);
+  return [
+    ...logins.map((login): CatalogRemove => ({ table: "logins", key: login.id })),
+    { table: "accounts", key: id },
+  ];
+}
+
+// Webhooks: where changes of an organization's events are sent.
+
+export function createWebhook(
+  state: State,
+  { caller, body }: CommandWith<{ body: WebhookBody }>,
+): Decision<WebhookRow> {
+  const { webhooks, nextId: id } = state.catalog;
+  const { organizationId } = caller;
+  const own = [...webhooks.values()].filter((row) => row.organizationId === organizationId);
+  if (own.length >= WEBHOOKS_MAX) {
+    const message = `an organization has at most ${WEBHOOKS_MAX} webhooks`;
+    return refuseInvalid([{ field: "", code: "SIZE", message, rejectedValue: own.length + 1 }]);
+  }
+  if (hasForeignEvent(state, caller, body)) return refuseEvent();
+  const row: WebhookRow = {
+    id,
+    organizationId,
+    ...membersOf(body),
+    disabledReason: null,
+    activeSince: state.sequence,
+    keyVersion: 1,
+    retiredKey: null,
+  };
+  return grantChange(state, caller, { newIds: 1, puts: [{ table: "webhooks", row }] }, row);
+}
+
+/**
+ * One that becomes active again is sent what happens from now on. What happened before, and may not
+ * have been sent yet, keeps the filter of its time.
+ */
+export function updateWebhook(
+  state: State,
+  { caller, body }: CommandWith<{ body: WebhookChange }>,
+): Decision<WebhookRow> {
+  const own = ownRow(state.catalog.webhooks.get(body.id), caller, "webhook");
+  if (isRefused(own)) return own;
+  if (hasForeignEvent(state, caller, body, own)) return refuseEvent();
+  const members = membersOf(body);
+  const activeSince = own.active ? own.activeSince : state.sequence;
+  const { earlier: _, ...kept } = own;
+  const earlier = own.active && members.active ? earlierFilters(own, members, state.sequence) : [];
+  const row: WebhookRow = {
+    ...kept,
+    ...members,
+    disabledReason: null,
+    activeSince,
+    ...(earlier.length > 0 && { earlier }),
+  };
+  return grantChange(state, caller, { puts: [{ table: "webhooks", row }] }, row);
+}
+
+export function deleteWebhook(
+  state: State,
+  { caller, webhookId }: CommandWith<{ webhookId: number }>,
+): Decision<null> {
+  const own = ownRow(state.catalog.webhooks.get(webhookId), caller, "webhook");
+  if (isRefused(own)) return own;
+  return grantChange(state, caller, { removes: [{ table: "webhooks", key: webhookId }] }, null);
+}
+
+/** Both secrets sign until the grace time of the old one ends. */
+export function rotateWebhookSecret(
+  state: State,
+  { caller, webhookId, body }: CommandWith<{ webhookId: number; body: RotationBody }>,
+  timeMs: number,
+): Decision<WebhookRow> {
+  const own = ownRow(state.catalog.webhooks.get(webhookId), caller, "webhook");
+  if (isRefused(own)) return own;
+  const { keyVersion } = own;
+  const graceSeconds = body.graceSeconds ?? SECRET_GRACE_SECONDS;
+  const retiredKey = retire({ keyVersion, tokenSha256: null }, graceSeconds, timeMs);
+  const row: WebhookRow = { ...own, keyVersion: keyVersion + 1, retiredKey };
+  return grantChange(state, caller, { puts: [{ table: "webhooks", row }] }, row);
+}
+
+/** The server gives up a webhook, unless it was deleted or made inactive meanwhile. */
+export function disableWebhook(
+  state: State,
+  { caller, webhookId, reason }: CommandWith<{ webhookId: number; reason: string }>,
+): Decision<null> {
+  assert(reason !== "", "the owner is told why");
+  const found = state.catalog.webhooks.get(webhookId);
+  if (found?.active !== true) return grant(null, null);
+  const row: WebhookRow = { ...found, active: false, disabledReason: reason };
+  return grantChange(state, caller, { puts: [{ table: "webhooks", row }] }, null);
+}
+
+/** Of more than are kept, the oldest changes go by the filter after their own. */
+function earlierFilters(
+  { earlier = [], types, eventIds }: WebhookRow,
+  next: WebhookFilter,
+  until: number,
+): readonly EarlierFilter[] {
+  if (isSame(types, next.types) && isSame(eventIds, next.eventIds)) return earlier;
+  return [...earlier, { until, types, eventIds }].slice(-EARLIER_FILTERS_MAX);
+}
+
+function isSame(texts: readonly string[], others: readonly string[]): boolean {
+  return texts.length === others.length && texts.every((text) => others.includes(text));
+}
+
+/** The members that the caller gives. */
+function membersOf({ url, events, eventIds, active }: WebhookBody | WebhookChange) {
+  return {
+    url,
+    types: [...new Set(events)],
+    eventIds: [...lowerCased(eventIds)],
+    active: active ?? true,
+  };
+}
+
+function lowerCased(eventIds: readonly string[] | null | undefined): ReadonlySet<string> {
+  return new Set((eventIds ?? []).map((id) => id.toLowerCase()));
+}
+
+/** @param before - Its events may be named again, even if they were deleted since. */
+function hasForeignEvent(
+  state: State,
+  caller: Caller,
+  { eventIds }: WebhookBody | WebhookChange,
+  before?: WebhookRow,
+): boolean {
+  const known = new Set(before?.eventIds);
+  for (const id of lowerCased(eventIds)) {
+    if (!known.has(id) && ownEvent(state, caller, id) === null) return true;
+  }
+  return false;
+}

@@ -1,0 +1,607 @@
+/** Prices of one event: creation, and assignment to seats, rows, sections, tables and areas. */
+import { assert } from "../assert.ts";
+import type {
+  AssignmentItem,
+  AssignmentSelection,
+  Caller,
+  CommandWith,
+  ObjectSelection,
+  PriceBody,
+  PriceChange,
+  ZoneBody,
+  ZoneChange as ZoneChangeBody,
+} from "../bodies.ts";
+import type { EventRow, PriceRow, ZoneRow } from "../catalog.ts";
+import { AREA_CAPACITY_MAX, PRICES_PER_EVENT_MAX } from "../constants.ts";
+import type { Partition } from "../inventory/partition.ts";
+import { SeatState } from "../inventory/states.ts";
+import { collectSeats, GroupType, lastOfGroup, type Layout } from "../layout/layout.ts";
+import { type ZoneChange, ZoneRuns } from "../layout/zones.ts";
+import {
+  findPrice,
+  findZone,
+  ownEvent,
+  ownRow,
+  refuseEvent,
+  zonedSchema,
+} from "../queries/access.ts";
+import { remainingPlaces } from "../queries/summary.ts";
+import { type PriceRecord, RecordType } from "../records.ts";
+import {
+  type Decision,
+  type FieldError,
+  grant,
+  isRefused,
+  mismatch,
+  missing,
+  notFound,
+  refuse,
+  refuseInvalid,
+  repeatedIds,
+  Result,
+} from "../results.ts";
+import type { State } from "../state.ts";
+import { grantChange, isAreaInUse, usesOfPrice, withoutZones } from "./owned.ts";
+
+export function createPrices(
+  state: State,
+  { caller, eventId, body }: CommandWith<{ eventId: string; body: readonly PriceBody[] }>,
+): Decision<PriceRow[]> {
+  const errors = otherEvents(body, eventId);
+  if (errors.length > 0) return refuseInvalid(errors);
+  const event = ownEvent(state, caller, eventId);
+  if (event === null) return refuseEvent();
+  const existing = state.catalog.pricesOf(event.id);
+  if (existing.size + body.length > PRICES_PER_EVENT_MAX) {
+    const message = `an event has at most ${PRICES_PER_EVENT_MAX} prices`;
+    const rejectedValue = body.length;
+    return refuseInvalid([{ field: "", code: "SIZE", message, rejectedValue }]);
+  }
+
+  const { nextId } = state.catalog;
+  const slots = freeSlots(existing, body.length);
+  const rows = body.map(({ name, externalId }, i): PriceRow => ({
+    id: nextId + i,
+    eventId: event.id,
+    slot: slots[i]!,
+    name,
+    renamedAtMs: 0,
+    externalId: externalId ?? null,
+  }));
+  const puts = rows.map((row) => ({ table: "prices", row }) as const);
+  return grantChange(state, caller, { newIds: rows.length, puts }, rows);
+}
+
+/** One error for each price of another event than the path's. */
+function otherEvents(
+  prices: readonly { readonly eventId: string }[],
+  eventId: string,
+): FieldError[] {
+  return prices.flatMap((price, i) =>
+    price.eventId.toLowerCase() === eventId
+      ? []
+      : [mismatch(`[${i}].eventId`, price.eventId, "event")],
+  );
+}
+
+/** The lowest slots that no price of the event has. */
+function freeSlots(existing: ReadonlyMap<number, PriceRow>, count: number): number[] {
+  const slots: number[] = [];
+  for (let slot = 1; slots.length < count; slot++) if (!existing.has(slot)) slots.push(slot);
+  assert((slots.at(-1) ?? 0) <= PRICES_PER_EVENT_MAX, "an event has a slot for each of its prices");
+  return slots;
+}
+
+/** An assignment item whose price was found. */
+interface Assignment {
+  readonly slot: number;
+  readonly item: AssignmentItem;
+  readonly field: string;
+  /** Of the object. */
+  readonly id: number;
+}
+
+/**
+ * Groups are priced first, then seats, so that a seat's own price wins over that of its section.
+ * Seats and areas that are already as asked for do not change.
+ *
+ * @returns INVENTORY_IN_USE when an area would be left with fewer places than are held, sold and
+ * blocked. Cost: O(seats of the event).
+ */
+export function assignPrices(
+  state: State,
+  { caller, eventId, body }: CommandWith<{ eventId: string; body: AssignmentSelection }>,
+): Decision<boolean> {
+  const [groupItems, seatItems] = [body.groupOfSeats ?? [], body.seats ?? []];
+  const incomplete = [
+    ...findMissing(groupItems, "groupOfSeats"),
+    ...findMissing(seatItems, "seats"),
+  ];
+  if (incomplete.length > 0) return refuseInvalid(incomplete);
+  const event = ownEvent(state, caller, eventId);
+  if (event === null) return refuseEvent();
+  const partition = state.partitionOf(event);
+  const errors: FieldError[] = [];
+  const priceOf = (id: number) => {
+    const price = state.catalog.prices.get(id);
+    return price?.eventId === event.id ? price : undefined;
+  };
+  const groups = findAssignments(priceOf, groupItems, "groupOfSeats", errors);
+  const singles = findAssignments(priceOf, seatItems, "seats", errors);
+  const slotOfSeat = new Uint16Array(partition.layout.seatCount);
+  const areas = spreadGroups(partition.layout, groups, slotOfSeat, errors);
+  for (const { id, slot, field } of singles) {
+    const seat = partition.layout.seatIndexes.get(id);
+    if (seat === undefined) errors.push(notFound(`${field}.objectId`, id, "seat in the layout"));
+    else slotOfSeat[seat] = slot;
+  }
+  const total = state.catalog.schemas.get(event.schemaId)?.gaCapacity ?? null;
+  const left = remainingPlaces(partition.layout, total);
+  const triples = areas.map((area) => areaTriple(partition, area, left, errors));
+  if (errors.length > 0) return refuseInvalid(errors);
+
+  const taken = areas.filter(({ area }, i) => triples[i]![2] < takenPlaces(partition, area));
+  if (taken.length > 0) return refuseTaken(taken);
+  const runs = runsOf(slotOfSeat, partition.price);
+  const changed = changedAreas(partition, triples);
+  if (runs.length === 0 && changed.length === 0) return grant(null, true);
+  return grant(
+    {
+      type: RecordType.PRICE,
+      actor: caller.actor,
+      partition: event.partition,
+      runs: Uint32Array.from(runs),
+      areas: Uint32Array.from(changed.flat()),
+    },
+    true,
+  );
+}
+
+type Member = "seats" | "groupOfSeats";
+
+/** The interface reports a missing `objectId` of a seat under its older name, `seatId`. */
+function findMissing(items: readonly AssignmentItem[], member: Member): FieldError[] {
+  const errors: FieldError[] = [];
+  const idField = member === "seats" ? "seatId" : "objectId";
+  for (const [i, { objectId, seatId, assignmentId }] of items.entries()) {
+    if ((objectId ?? seatId ?? null) === null) errors.push(missing(`${member}[${i}].${idField}`));
+    if ((assignmentId ?? null) === null) errors.push(missing(`${member}[${i}].assignmentId`));
+  }
+  return errors;
+}
+
+/** @param priceOf - Gives the price of an id, if the event has it. */
+function findAssignments(
+  priceOf: (id: number) => PriceRow | undefined,
+  items: readonly AssignmentItem[],
+  member: Member,
+  errors: FieldError[],
+): Assignment[] {
+  const found: Assignment[] = [];
+  for (const [i, item] of items.entries()) {
+    const field = `${member}[${i}]`;
+    const price = priceOf(item.assignmentId ?? 0);
+    if (price === undefined) {
+      errors.push(notFound(`${field}.assignmentId`, item.assignmentId, "price on the event"));
+    } else {
+      assert(price.slot > 0, "slot 0 stands for no price");
+      found.push({ slot: price.slot, item, field, id: item.objectId ?? item.seatId ?? 0 });
+    }
+  }
+  return found;
+}
+
+interface AreaAssignment extends Assignment {
+  readonly area: number;
+}
+
+/** Writes the price slots of sections, tables and rows to their seats. @returns The areas. */
+function spreadGroups(
+  layout: Layout,
+  groups: readonly Assignment[],
+  slotOfSeat: Uint16Array,
+  errors: FieldError[],
+): AreaAssignment[] {
+  const areas: AreaAssignment[] = [];
+  const withSeats: Assignment[] = [];
+  for (const assignment of groups) {
+    const group = layout.groups.get(assignment.id);
+    if (group === undefined) {
+      errors.push(notFound(`${assignment.field}.objectId`, assignment.id, "group in the layout"));
+    } else if (group.type === GroupType.GA) {
+      areas.push({ ...assignment, area: group.index });
+    } else {
+      withSeats.push(assignment);
+    }
+  }
+  for (const { id, slot } of lastOfGroup(withSeats)) {
+    for (const seat of collectSeats(layout, layout.groups.get(id)!)) slotOfSeat[seat] = slot;
+  }
+  return areas;
+}
+
+/** Area index, price slot, capacity. */
+type AreaTriple = readonly [number, number, number];
+
+/** @param left - The capacity of an area that has none of its own. */
+function areaTriple(
+  { layout }: Partition,
+  { area, slot, item, field }: AreaAssignment,
+  left: number | null,
+  errors: FieldError[],
+): AreaTriple {
+  const capacity = item.activeCount ?? layout.areas[area]!.capacity ?? left;
+  if (capacity === null) errors.push(missing(`${field}.activeCount`));
+  const places = capacity ?? 0;
+  assert(Number.isSafeInteger(places), "a capacity that passed its shape is a whole number");
+  assert(places >= 0 && places <= AREA_CAPACITY_MAX, "such a capacity is within its limits");
+  return [area, slot, places];
+}
+
+function takenPlaces({ areas }: Partition, area: number): number {
+  return areas.capacity(area) - areas.places(area, SeatState.ACTIVE);
+}
+
+function refuseTaken(areas: readonly AreaAssignment[]): Decision<boolean> {
+  const errors = areas.map(({ field, item }) => ({
+    field: `${field}.activeCount`,
+    code: "INVENTORY_IN_USE",
+    message: "is below what is held, sold and blocked",
+    rejectedValue: item.activeCount ?? null,
+  }));
+  return refuse(Result.INVENTORY_IN_USE, "An area has more places taken than that.", errors);
+}
+
+/** Of an area that is named more than once, the last assignment counts. */
+function changedAreas({ areas }: Partition, triples: readonly AreaTriple[]): AreaTriple[] {
+  const last = new Map(triples.map((triple) => [triple[0], triple]));
+  return [...last.values()].filter(([area, slot, capacity]) => {
+    return areas.price[area] !== slot || areas.capacity(area) !== capacity;
+  });
+}
+
+/**
+ * Triples: slot, first seat index, seats in the run.
+ *
+ * @param wanted - By seat, the slot that it gets; 0 for none.
+ * @param present - The slot that it has. Seats that keep theirs are left out.
+ */
+function runsOf(wanted: Uint16Array, present: Uint16Array): number[] {
+  const runs: number[] = [];
+  const newSlot = (seat: number) => (wanted[seat] === present[seat] ? 0 : wanted[seat]!);
+  for (let seat = 0; seat < wanted.length;) {
+    const slot = newSlot(seat);
+    let end = seat + 1;
+    while (end < wanted.length && newSlot(end) === slot) end++;
+    if (slot !== 0) runs.push(slot, seat, end - seat);
+    assert(end > seat, "a run has at least one seat");
+    seat = end;
+  }
+  return runs;
+}
+
+// Changes of existing prices: their names, and their deletion.
+
+/** All or nothing. An external id that is left out is removed. Answers the changed prices. */
+export function updatePrices(
+  state: State,
+  { caller, eventId, body }: CommandWith<{ eventId: string; body: readonly PriceChange[] }>,
+  timeMs: number,
+): Decision<PriceRow[]> {
+  const errors = [...otherEvents(body, eventId), ...repeatedIds(body)];
+  if (errors.length > 0) return refuseInvalid(errors);
+  const { events, prices } = state.catalog;
+  const event = ownRow(events.get(eventId), caller, "event");
+  if (isRefused(event)) return event;
+  const unknown = body.flatMap(({ id }, i) =>
+    prices.get(id)?.eventId === eventId ? [] : [notFound(`[${i}].id`, id, "price on the event")],
+  );
+  if (unknown.length > 0) {
+    return refuse(Result.ENTITY_NOT_FOUND, "There is no such price on the event.", unknown);
+  }
+  const rows = body.map(({ id, name, externalId }): PriceRow => {
+    const price = prices.get(id);
+    assert(price !== undefined, "every price of the request was found");
+    const renamedAtMs = name === price.name ? price.renamedAtMs : timeMs;
+    return { ...price, name, renamedAtMs, externalId: externalId ?? null };
+  });
+  const puts = rows.map((row) => ({ table: "prices", row }) as const);
+  return grantChange(state, caller, { puts }, rows);
+}
+
+/**
+ * Removes the price from the seats and areas that have it, and deletes it.
+ *
+ * @returns INVENTORY_IN_USE while one of its seats or areas has LOCKED, SOLD or BLOCKED inventory.
+ * Cost: O(seats of the event).
+ */
+export function deletePrice(
+  state: State,
+  command: CommandWith<{ eventId: string; priceId: number }>,
+): Decision<null> {
+  const price = findPrice(state, command);
+  if (isRefused(price)) return price;
+  const { events } = state.catalog;
+  const event = events.get(price.eventId);
+  assert(event !== undefined, "a price belongs to an event");
+  const { seats, areas } = usesOfPrice(state.partitionOf(event), price.slot);
+  if (seats + areas > 0) {
+    const inUse = [counted(seats, "seat"), counted(areas, "area")].join(" and ");
+    const detail = `Held, sold or blocked inventory at this price: ${inUse}.`;
+    return refuse(Result.INVENTORY_IN_USE, detail);
+  }
+  const removes = [{ table: "prices", key: price.id }] as const;
+  return grantChange(state, command.caller, { removes }, null);
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+// Removal of prices from seats and areas: from everything of an event, or from named objects.
+
+/** Which seats and areas lose their price, by index. Those without a price stay as they are. */
+interface Losers {
+  readonly hasSeat: (seat: number) => boolean;
+  readonly hasArea: (area: number) => boolean;
+}
+
+/**
+ * Removes all prices but those of SOLD seats and of areas with SOLD places, which stay as they are.
+ * Of everything else the holds end, and what is BLOCKED is no longer BLOCKED.
+ * Cost: O(seats of the event).
+ */
+export function clearPrices(
+  state: State,
+  { caller, eventId }: CommandWith<{ eventId: string }>,
+): Decision<boolean> {
+  const event = ownEvent(state, caller, eventId);
+  if (event === null) return refuseEvent();
+  const { state: states, areas } = state.partitionOf(event);
+  const unsold: Losers = {
+    hasSeat: (seat) => states[seat] !== SeatState.SOLD,
+    hasArea: (area) => areas.places(area, SeatState.SOLD) === 0,
+  };
+  return grant(removalRecord(state, caller, event, unsold), true);
+}
+
+/**
+ * @returns INVENTORY_IN_USE when a seat is LOCKED, SOLD or BLOCKED, or an area has such places.
+ * Cost: O(seats of the event).
+ */
+export function unassignPrices(
+  state: State,
+  { caller, eventId, body }: CommandWith<{ eventId: string; body: ObjectSelection }>,
+): Decision<boolean> {
+  const event = ownEvent(state, caller, eventId);
+  if (event === null) return refuseEvent();
+  const partition = state.partitionOf(event);
+  const { layout } = partition;
+  const unknown: FieldError[] = [];
+  const inUse: FieldError[] = [];
+  const seats = new Set<number>();
+  for (const [i, { objectId }] of (body.seats ?? []).entries()) {
+    const field = `seats[${i}].objectId`;
+    const seat = layout.seatIndexes.get(objectId);
+    if (seat === undefined) unknown.push(notFound(field, objectId, "seat in the layout"));
+    else if (partition.state[seat]! > SeatState.ACTIVE) inUse.push(inUseError(field, objectId));
+    else seats.add(seat);
+  }
+  const areas = new Set<number>();
+  for (const [i, { objectId }] of (body.groupOfSeats ?? []).entries()) {
+    const field = `groupOfSeats[${i}].objectId`;
+    const area = layout.areaIndexes.get(objectId);
+    if (area === undefined) unknown.push(notFound(field, objectId, "area in the layout"));
+    else if (isAreaInUse(partition, area)) inUse.push(inUseError(field, objectId));
+    else areas.add(area);
+  }
+  if (unknown.length > 0) return refuseInvalid(unknown);
+  if (inUse.length > 0) {
+    return refuse(Result.INVENTORY_IN_USE, "Some of it is held, sold or blocked.", inUse);
+  }
+  assert(seats.size <= layout.seatCount, "a seat loses its price once");
+  assert(areas.size <= layout.areas.length, "an area loses its price once");
+  const losers: Losers = {
+    hasSeat: (seat) => seats.has(seat),
+    hasArea: (area) => areas.has(area),
+  };
+  return grant(removalRecord(state, caller, event, losers), true);
+}
+
+function inUseError(field: string, id: number): FieldError {
+  const message = "is held, sold or blocked";
+  return { field, code: "INVENTORY_IN_USE", message, rejectedValue: id };
+}
+
+/** @returns Null when nothing would lose a price. */
+function removalRecord(
+  state: State,
+  { actor }: Caller,
+  event: EventRow,
+  { hasSeat, hasArea }: Losers,
+): PriceRecord | null {
+  const { price, areas } = state.partitionOf(event);
+  const runs: number[] = [];
+  for (let seat = 0; seat < price.length; seat++) {
+    const first = seat;
+    while (seat < price.length && price[seat] !== 0 && hasSeat(seat)) seat++;
+    if (seat > first) runs.push(0, first, seat - first);
+  }
+  const priced = [...areas.price.keys()].filter((area) => areas.price[area] !== 0 && hasArea(area));
+  if (runs.length === 0 && priced.length === 0) return null;
+  assert(runs.length % 3 === 0, "runs are triples");
+  return {
+    type: RecordType.PRICE,
+    actor,
+    partition: event.partition,
+    runs: Uint32Array.from(runs),
+    areas: Uint32Array.from(
+      priced.flatMap((area) => [area, 0, areas.places(area, SeatState.SOLD)]),
+    ),
+  };
+}
+
+// Pricing zones of a schema. `prices.ts` has the command that assigns them.
+
+/** One error for each zone of another schema than the path's. */
+function otherSchemas(zones: readonly { readonly schemaId: number }[], schemaId: number) {
+  return zones.flatMap((zone, i) =>
+    zone.schemaId === schemaId ? [] : [mismatch(`[${i}].schemaId`, zone.schemaId, "schema")],
+  );
+}
+
+export function createZones(
+  state: State,
+  { caller, schemaId, body }: CommandWith<{ schemaId: number; body: readonly ZoneBody[] }>,
+): Decision<ZoneRow[]> {
+  const errors = otherSchemas(body, schemaId);
+  if (errors.length > 0) return refuseInvalid(errors);
+  const schema = zonedSchema(state, { caller, schemaId });
+  if (isRefused(schema)) return schema;
+  const { zones, nextId } = state.catalog;
+  assert(!zones.has(nextId), "a new zone has a new id");
+  const rows = body.map(({ name }, i): ZoneRow => ({ id: nextId + i, schemaId, name }));
+  const puts = rows.map((row) => ({ table: "zones", row }) as const);
+  return grantChange(state, caller, { newIds: rows.length, puts }, rows);
+}
+
+/** All or nothing; assignments stay. Answers the changed zones. */
+export function updateZones(
+  state: State,
+  { caller, schemaId, body }: CommandWith<{ schemaId: number; body: readonly ZoneChangeBody[] }>,
+): Decision<ZoneRow[]> {
+  const errors = [...otherSchemas(body, schemaId), ...repeatedIds(body)];
+  if (errors.length > 0) return refuseInvalid(errors);
+  const { schemas, zones } = state.catalog;
+  const schema = ownRow(schemas.get(schemaId), caller, "schema");
+  if (isRefused(schema)) return schema;
+  const unknown = body.flatMap(({ id }, i) =>
+    zones.get(id)?.schemaId === schemaId ? [] : [notFound(`[${i}].id`, id, "zone on the schema")],
+  );
+  if (unknown.length > 0) {
+    const detail = "There is no such pricing zone on the schema.";
+    return refuse(Result.ENTITY_NOT_FOUND, detail, unknown);
+  }
+  assert(body.length <= zones.size, "a zone changes once");
+  const rows = body.map(({ id, name }): ZoneRow => ({ id, schemaId, name }));
+  const puts = rows.map((row) => ({ table: "zones", row }) as const);
+  return grantChange(state, caller, { puts }, rows);
+}
+
+/** Deletes a zone and its assignments. */
+export function deleteZone(
+  state: State,
+  command: CommandWith<{ schemaId: number; zoneId: number }>,
+): Decision<null> {
+  const zone = findZone(state, command);
+  if (isRefused(zone)) return zone;
+  assert(state.catalog.schemas.has(zone.schemaId), "a pricing zone belongs to a schema");
+  const assigned: number[] = [];
+  for (const [id, zoneId] of state.catalog.zoneAssignments.of(zone.schemaId)) {
+    if (zoneId === zone.id) assigned.push(id);
+  }
+  const removes = [{ table: "zones", key: zone.id } as const];
+  const zones = withoutZones(zone.schemaId, assigned);
+  return grantChange(state, command.caller, { removes, zones }, null);
+}
+
+// Which sections, rows, tables, areas and seats of a schema are in which pricing zone.
+
+/** The zone that each object gets, by the object's id; null removes its zone. */
+type Zones = Map<number, number | null>;
+
+/**
+ * The rows and seats in an assigned group lose their own zones. Groups go first, in their order,
+ * then seats. Cost: O(items), and with groups O(assignments of the schema).
+ */
+export function assignZones(
+  state: State,
+  { caller, schemaId, body }: CommandWith<{ schemaId: number; body: AssignmentSelection }>,
+): Decision<boolean> {
+  const [groups, seats] = [body.groupOfSeats ?? [], body.seats ?? []];
+  const incomplete = [...findMissing(groups, "groupOfSeats"), ...findMissing(seats, "seats")];
+  if (incomplete.length > 0) return refuseInvalid(incomplete);
+  const schema = zonedSchema(state, { caller, schemaId });
+  if (isRefused(schema)) return schema;
+
+  const layout = state.layoutOf(schemaId);
+  const wanted: Zones = new Map();
+  const found: { readonly id: number; readonly zoneId: number }[] = [];
+  const errors: FieldError[] = [];
+  for (const [i, item] of groups.entries()) {
+    const { objectId, zoneId } = namesOf(item);
+    checkZone(state, { schemaId, zoneId, field: `groupOfSeats[${i}]` }, errors);
+    if (layout.groups.has(objectId)) found.push({ id: objectId, zoneId });
+    else errors.push(notFound(`groupOfSeats[${i}].objectId`, objectId, "group in the layout"));
+  }
+  const last = lastOfGroup(found);
+  const zoned = state.catalog.zoneAssignments.of(schemaId);
+  const assigned = last.length === 0 ? [] : [...zoned.keys()];
+  const inside = membersOf(layout, [...assigned, ...last.map(({ id }) => id)]);
+  for (const { id: groupId, zoneId } of last) {
+    for (const id of inside.get(groupId) ?? []) {
+      if (zoned.has(id) || wanted.has(id)) wanted.set(id, null);
+    }
+    wanted.set(groupId, zoneId);
+  }
+  for (const [i, item] of seats.entries()) {
+    const { objectId, zoneId } = namesOf(item);
+    checkZone(state, { schemaId, zoneId, field: `seats[${i}]` }, errors);
+    if (layout.seatIndexes.has(objectId)) wanted.set(objectId, zoneId);
+    else errors.push(notFound(`seats[${i}].objectId`, objectId, "seat in the layout"));
+  }
+  if (errors.length > 0) return refuseInvalid(errors);
+  const zones = changesOf(state, schemaId, wanted);
+  return zones.length === 0 ? grant(null, true) : grantChange(state, caller, { zones }, true);
+}
+
+/** To be called only when neither id is missing. */
+function namesOf({ objectId, seatId, assignmentId }: AssignmentItem) {
+  const id = objectId ?? seatId ?? null;
+  const zoneId = assignmentId ?? null;
+  assert(id !== null, "an item without an object was refused");
+  assert(zoneId !== null, "an item without a zone was refused");
+  return { objectId: id, zoneId };
+}
+
+function checkZone(
+  { catalog }: State,
+  { schemaId, zoneId, field }: { schemaId: number; zoneId: number; field: string },
+  errors: FieldError[],
+): void {
+  if (catalog.zones.get(zoneId)?.schemaId === schemaId) return;
+  errors.push(notFound(`${field}.assignmentId`, zoneId, "zone on the schema"));
+}
+
+/**
+ * @param ids - Of rows and seats; others are in no group.
+ * @returns By the id of a group: those of the objects that are in it.
+ */
+function membersOf(layout: Layout, ids: readonly number[]): ReadonlyMap<number, readonly number[]> {
+  const members = new Map<number, number[]>();
+  const add = (groupId: number, id: number) => {
+    const known = members.get(groupId);
+    if (known === undefined) members.set(groupId, [id]);
+    else known.push(id);
+  };
+  for (const id of ids) {
+    const seat = layout.seatIndexes.get(id);
+    const group = layout.groups.get(id);
+    const index = seat === undefined ? group?.index : layout.rowOfSeat[seat];
+    if (index === undefined || (seat === undefined && group?.type !== GroupType.ROW)) continue;
+    const row = layout.rows[index]!;
+    if (seat !== undefined) add(row.id, id);
+    add(layout.sections[row.section]!.id, id);
+  }
+  return members;
+}
+
+/** Only what differs from the stored zones; no change when nothing does. */
+function changesOf({ catalog }: State, schemaId: number, wanted: Zones): ZoneChange[] {
+  const zoned = catalog.zoneAssignments.of(schemaId);
+  const runs = new ZoneRuns();
+  for (const [id, zoneId] of wanted) {
+    if ((zoned.get(id) ?? null) !== zoneId) runs.add(id, zoneId ?? 0);
+  }
+  return runs.isEmpty ? [] : [{ schemaId, runs: runs.runs }];
+}

@@ -1,0 +1,424 @@
+/** Schemas: the seating plans of a venue. Their layouts have a command of their own. */
+import { assert } from "../assert.ts";
+import type { Caller, CommandWith, LayoutBody, SchemaBody, VenueBody } from "../bodies.ts";
+import type { CatalogPut, CloneRow, MadeLayout, SchemaRow, VenueRow } from "../catalog.ts";
+import { INVENTORY_ERRORS_MAX, NAME_LENGTH_MAX, NONE, THUMBNAIL_BYTES_MAX } from "../constants.ts";
+import type { Partition } from "../inventory/partition.ts";
+import { SeatState } from "../inventory/states.ts";
+import {
+  checkDrawing,
+  type Copy,
+  copyOriginal,
+  type GoneObjects,
+  prepareLayout,
+} from "../layout/change.ts";
+import type { LayoutDocument } from "../layout/document.ts";
+import { EMPTY_DOCUMENT, type Layout, seatIndexOf } from "../layout/layout.ts";
+import { plainDocument } from "../layout/packed.ts";
+import type { ZoneChange } from "../layout/zones.ts";
+import { ownRow } from "../queries/access.ts";
+import {
+  isCurrentClone,
+  isCurrentLayout,
+  type NewIds,
+  originalOf,
+  type ReadyClone,
+  type ReadyLayout,
+} from "../queries/layouts.ts";
+import {
+  type Decision,
+  type FieldError,
+  grant,
+  isRefused,
+  missing,
+  notFound,
+  refuse,
+  refuseInvalid,
+  Result,
+} from "../results.ts";
+import { jsonBytes } from "../schema.ts";
+import type { State } from "../state.ts";
+import {
+  grantChange,
+  isHeldOrSold,
+  removesOfSchema,
+  withoutZones,
+  zonesOfSchema,
+} from "./owned.ts";
+
+export function createSchema(
+  state: State,
+  { caller, body }: CommandWith<{ body: SchemaBody }>,
+  timeMs: number,
+): Decision<SchemaRow> {
+  const { schemas, nextId: id } = state.catalog;
+  const { organizationId } = caller;
+  const errors = checkBody(state, caller, body);
+  if (errors.length > 0) return refuseInvalid(errors);
+  assert(!schemas.has(id), "a new schema has a new id");
+  const row = schemaRow({ id, organizationId }, body, timeMs);
+  return grantChange(state, caller, { newIds: 1, puts: [{ table: "schemas", row }] }, row);
+}
+
+/** Members that are left out get their defaults. The layout and the events stay. */
+export function updateSchema(
+  state: State,
+  { caller, body }: CommandWith<{ body: SchemaBody }>,
+  timeMs: number,
+): Decision<SchemaRow> {
+  if (body.id === null || body.id === undefined) return refuseInvalid([missing("id")]);
+  const { schemas, venues } = state.catalog;
+  const errors = checkBody(state, caller, body);
+  if (errors.length > 0) return refuseInvalid(errors);
+  const schema = ownRow(schemas.get(body.id), caller, "schema");
+  if (isRefused(schema)) return schema;
+  assert(venues.has(schema.venueId), "a schema has a venue");
+  const row = schemaRow(schema, body, timeMs);
+  return grantChange(state, caller, { puts: [{ table: "schemas", row }] }, row);
+}
+
+/**
+ * Deletes a schema with its layout, zones and assignments. Its events stay, without a seat; what is
+ * BLOCKED in them is lost.
+ *
+ * @returns INVENTORY_IN_USE while something is LOCKED or SOLD in one of its events.
+ * Cost: O(seats of the schema × its events).
+ */
+export function deleteSchema(
+  state: State,
+  { caller, schemaId }: CommandWith<{ schemaId: number }>,
+): Decision<null> {
+  const schema = ownRow(state.catalog.schemas.get(schemaId), caller, "schema");
+  if (isRefused(schema)) return schema;
+  for (const event of state.catalog.events.values()) {
+    if (event.schemaId !== schemaId || !isHeldOrSold(state, event)) continue;
+    const detail = `Seats or places are held or sold, for example in event ${event.id}.`;
+    return refuse(Result.INVENTORY_IN_USE, detail);
+  }
+  const removes = removesOfSchema(state, schemaId);
+  return grantChange(state, caller, { removes, zones: zonesOfSchema(state, schemaId) }, null);
+}
+
+function checkBody({ catalog }: State, caller: Caller, body: SchemaBody): FieldError[] {
+  const errors: FieldError[] = [];
+  const { venueId, thumbnail } = body;
+  if (catalog.venues.get(venueId)?.organizationId !== caller.organizationId) {
+    errors.push(notFound("venueId", venueId, "venue"));
+  }
+  const bytes = jsonBytes(thumbnail ?? null);
+  if (bytes > THUMBNAIL_BYTES_MAX) {
+    const message = `takes at most ${THUMBNAIL_BYTES_MAX} bytes as JSON`;
+    errors.push({ field: "thumbnail", code: "SIZE", message, rejectedValue: bytes });
+  }
+  return errors;
+}
+
+function schemaRow(
+  { id, organizationId }: Pick<SchemaRow, "id" | "organizationId">,
+  body: SchemaBody,
+  updatedAtMs: number,
+): SchemaRow {
+  assert(id > 0, "a schema has an id of its own");
+  return {
+    id,
+    organizationId,
+    venueId: body.venueId,
+    name: body.name,
+    description: body.description ?? null,
+    draft: body.draft ?? false,
+    template: body.template ?? false,
+    archived: body.archived ?? false,
+    externalId: body.externalId ?? null,
+    gaCapacity: body.gaCapacity ?? null,
+    seatsCapacity: body.seatsCapacity ?? null,
+    preview: body.preview ?? null,
+    thumbnail: body.thumbnail ?? null,
+    updatedAtMs,
+  };
+}
+
+// Copies a schema with its layout, zones and their assignments, in one command: the clone operation
+// is complete when it is answered, and its row always says so.
+
+interface CloneCommand {
+  readonly schemaId: number;
+  readonly cloneId: string;
+}
+
+/** Answers the operation, whose id is `cloneId`. Cost: O(n log n) in the seats. */
+export function cloneSchema(
+  state: State,
+  { caller, schemaId, cloneId }: CommandWith<CloneCommand>,
+  timeMs: number,
+): Decision<CloneRow> {
+  const { schemas, nextId } = state.catalog;
+  const schema = ownRow(schemas.get(schemaId), caller, "schema");
+  if (isRefused(schema)) return schema;
+  const original = originalOf(state, schemaId);
+  const document = original.document === null ? null : plainDocument(original.document);
+  const copy = copyOriginal({ ...original, document }, { nextId, timeMs });
+  return grantClone(state, { caller, cloneId, timeMs }, { schema, copy, newIds: copy.newIds });
+}
+
+interface CloneGrant {
+  readonly schema: SchemaRow;
+  readonly copy: Copy;
+  readonly newIds: number;
+  readonly made?: MadeLayout;
+  /** As `ZoneChange.made`. */
+  readonly madeZones?: Map<number, number> | undefined;
+}
+
+/** The grant of a clone whose layout and zones were copied. */
+function grantClone(
+  state: State,
+  { caller, cloneId, timeMs }: CommandWith<{ cloneId: string; timeMs: number }>,
+  { schema, copy, newIds, made, madeZones }: CloneGrant,
+): Decision<CloneRow> {
+  const { schemaId: id, document } = copy;
+  const clone: CloneRow = { id: cloneId, organizationId: schema.organizationId, schemaId: id };
+  const puts: CatalogPut[] = [
+    { table: "schemas", row: { ...schema, id, name: copyName(schema.name), updatedAtMs: timeMs } },
+    { table: "clones", row: clone },
+  ];
+  if (document !== null) {
+    const row = { id, document, version: 0 };
+    puts.push({ table: "layouts", row, ...(made === undefined ? {} : { made }) });
+  }
+  for (const row of copy.zones) puts.push({ table: "zones", row });
+  const change: ZoneChange = { schemaId: id, runs: copy.assignments };
+  const zoned = madeZones === undefined ? change : { ...change, made: madeZones };
+  const zones = copy.assignments.length === 0 ? [] : [zoned];
+  return grantChange(state, caller, { newIds, puts, zones }, clone);
+}
+
+/** Lengths of names are counted in code points. */
+function copyName(name: string): string {
+  return Array.from(`${name} (copy)`).slice(0, NAME_LENGTH_MAX).join("");
+}
+
+// The layout of a schema: put atomically, and refused while inventory would be lost.
+
+const { LOCKED, SOLD, BLOCKED, ACTIVE } = SeatState;
+
+/**
+ * Merges the sent layout into the stored one. Answers the whole document. A layout that changes
+ * nothing writes nothing.
+ *
+ * @returns INVENTORY_IN_USE when a removed seat or area is held, sold or blocked in an event and
+ * `forceDelete` is false.
+ * Cost: O(seats of the layout + removed seats × events of the schema).
+ */
+export function putLayout(
+  state: State,
+  command: CommandWith<{ schemaId: number; body: LayoutBody; forceDelete: boolean }>,
+  timeMs: number,
+): Decision<LayoutDocument> {
+  const { caller, schemaId, body, forceDelete } = command;
+  const { schemas, layouts, nextId } = state.catalog;
+  const schema = ownRow(schemas.get(schemaId), caller, "schema");
+  if (isRefused(schema)) return schema;
+  const tooLong = checkDrawing(body);
+  if (tooLong.length > 0) return refuseInvalid(tooLong);
+  const stored = layouts.get(schemaId)?.document;
+  const before = plainDocument(stored ?? EMPTY_DOCUMENT);
+  const prepared = prepareLayout(before, body, { nextId, timeMs });
+  const { document, newIds, errors, isChanged } = prepared;
+  if (errors.length > 0) return refuseInvalid(errors);
+  if (stored !== undefined && !isChanged) return grant(null, stored);
+  return grantLayout(
+    state,
+    { caller, forceDelete, timeMs },
+    { schema, document, newIds, gone: prepared },
+  );
+}
+
+interface LayoutGrant {
+  readonly schema: SchemaRow;
+  readonly document: LayoutDocument;
+  readonly made?: MadeLayout;
+  readonly newIds: number;
+  readonly gone: GoneObjects;
+}
+
+/** The grant of a layout that was merged and checked, unless inventory would be lost. */
+function grantLayout(
+  state: State,
+  { caller, forceDelete, timeMs }: CommandWith<{ forceDelete: boolean; timeMs: number }>,
+  { schema, document, made, newIds, gone }: LayoutGrant,
+): Decision<LayoutDocument> {
+  const { layouts, zoneAssignments } = state.catalog;
+  const lost = forceDelete ? [] : goneInUse(state, schema.id, gone);
+  if (lost.length > 0) {
+    return refuse(Result.INVENTORY_IN_USE, "Seats that would go are held, sold or blocked.", lost);
+  }
+  const version = (layouts.get(schema.id)?.version ?? 0) + 1;
+  const row = { id: schema.id, document, version };
+  const puts = [
+    { table: "schemas", row: { ...schema, updatedAtMs: timeMs } },
+    { table: "layouts", row, ...(made === undefined ? {} : { made }) },
+  ] as const;
+  const zoned = zoneAssignments.of(schema.id);
+  const zones = withoutZones(
+    schema.id,
+    gone.goneIds.filter((id) => zoned.has(id)),
+  );
+  return grantChange(state, caller, { newIds, puts, zones }, document);
+}
+
+/** Seats and areas that would go and that an event cannot do without; the first thousand. */
+function goneInUse(
+  state: State,
+  schemaId: number,
+  { goneIds, goneAreaIds }: GoneObjects,
+): FieldError[] {
+  const errors: FieldError[] = [];
+  if (goneIds.length + goneAreaIds.length === 0) return errors;
+  let layout: Layout | null = null;
+  let goneSeats: Uint32Array = new Uint32Array();
+  for (const event of state.catalog.events.values()) {
+    if (event.schemaId !== schemaId) continue;
+    // In most events nothing is in use, on whatever layout: these need not be migrated for it.
+    if (!hasInUse(state.partitions.peek(event.partition)!)) continue;
+    const partition = state.partitionOf(event);
+    // They are searched for once: all events of a schema have its layout.
+    if (layout !== partition.layout) goneSeats = seatsOf((layout = partition.layout), goneIds);
+    for (const id of seatsInUse(partition, goneSeats)) errors.push(inUse("seats", id, event.id));
+    for (const id of areasInUse(partition, goneAreaIds))
+      errors.push(inUse("sectors", id, event.id));
+    if (errors.length >= INVENTORY_ERRORS_MAX) break;
+  }
+  return errors.slice(0, INVENTORY_ERRORS_MAX);
+}
+
+function hasInUse({ seatsIn, areas }: Partition): boolean {
+  if (seatsIn[LOCKED]! + seatsIn[SOLD]! + seatsIn[BLOCKED]! > 0) return true;
+  for (let area = 0; area < areas.count; area++) {
+    if (areas.capacity(area) > areas.places(area, ACTIVE)) return true;
+  }
+  return false;
+}
+
+/** @returns The indexes of those ids that are seats. */
+function seatsOf(layout: Layout, ids: readonly number[]): Uint32Array {
+  return Uint32Array.from(ids, (id) => seatIndexOf(layout, id)).filter((seat) => seat !== NONE);
+}
+
+/** @returns Ids. */
+function seatsInUse({ layout, state }: Partition, seats: Uint32Array): readonly number[] {
+  assert(state.length === layout.seatCount, "an event has a state for each seat of its layout");
+  const ids: number[] = [];
+  for (const seat of seats) if (state[seat]! > ACTIVE) ids.push(layout.seatIds[seat]!);
+  return ids;
+}
+
+function areasInUse({ layout, areas }: Partition, ids: readonly number[]): readonly number[] {
+  return ids.filter((id) => {
+    const area = layout.areaIndexes.get(id)!;
+    const taken = areas.capacity(area) - areas.places(area, ACTIVE);
+    assert(taken >= 0, "the places of an area add up to its capacity");
+    return taken > 0;
+  });
+}
+
+function inUse(field: string, id: number, eventId: string): FieldError {
+  const message = `is held, sold or blocked in event ${eventId}`;
+  return { field, code: "INVENTORY_IN_USE", message, rejectedValue: id };
+}
+
+// Installs a large layout, or the copy of a schema with one, that another thread has prepared: in
+// one short step, so that the whole change is atomic. It must still be current: what it was made
+// from has not changed since, and its new ids have not been given out.
+
+type LayoutCommand = { schemaId: number; ready: ReadyLayout; forceDelete: boolean };
+
+/** Otherwise like `putLayout`. Cost: O(removed objects × events of the schema). */
+export function installLayout(
+  state: State,
+  command: CommandWith<LayoutCommand>,
+  timeMs: number,
+): Decision<LayoutDocument> {
+  const { caller, schemaId, ready, forceDelete } = command;
+  const schema = ownRow(state.catalog.schemas.get(schemaId), caller, "schema");
+  if (isRefused(schema)) return schema;
+  assert(isCurrentLayout(state, schemaId, ready), "an installed layout is current");
+  const { document, made } = ready;
+  const newIds = newIdsOf(state, ready);
+  return grantLayout(
+    state,
+    { caller, forceDelete, timeMs },
+    { schema, document, made, newIds, gone: ready },
+  );
+}
+
+type InstallCloneCommand = { schemaId: number; cloneId: string; ready: ReadyClone };
+
+/** Otherwise like `cloneSchema`. Cost: O(objects of the layout). */
+export function installClone(
+  state: State,
+  { caller, schemaId, cloneId, ready }: CommandWith<InstallCloneCommand>,
+  timeMs: number,
+): Decision<CloneRow> {
+  const schema = ownRow(state.catalog.schemas.get(schemaId), caller, "schema");
+  if (isRefused(schema)) return schema;
+  assert(isCurrentClone(state, ready), "an installed clone is current");
+  const { copy, made, madeZones } = ready;
+  const newIds = newIdsOf(state, ready);
+  const granted = { schema, copy, newIds, made, madeZones };
+  return grantClone(state, { caller, cloneId, timeMs }, granted);
+}
+
+/** The ids of the gap are never given out. */
+function newIdsOf({ catalog }: State, { firstId, newIds }: NewIds): number {
+  return firstId - catalog.nextId + newIds;
+}
+
+// Venues: the places that schemas are drawn for.
+
+export function createVenue(
+  state: State,
+  { caller, body }: CommandWith<{ body: VenueBody }>,
+): Decision<VenueRow> {
+  const { venues, nextId: id } = state.catalog;
+  assert(!venues.has(id), "a new venue has a new id");
+  const row = venueRow(id, caller.organizationId, body);
+  return grantChange(state, caller, { newIds: 1, puts: [{ table: "venues", row }] }, row);
+}
+
+/** Members that are left out get their defaults. */
+export function updateVenue(
+  state: State,
+  { caller, body }: CommandWith<{ body: VenueBody }>,
+): Decision<VenueRow> {
+  if (body.id === null || body.id === undefined) return refuseInvalid([missing("id")]);
+  const venue = ownRow(state.catalog.venues.get(body.id), caller, "venue");
+  if (isRefused(venue)) return venue;
+  const row = venueRow(venue.id, venue.organizationId, body);
+  return grantChange(state, caller, { puts: [{ table: "venues", row }] }, row);
+}
+
+export function deleteVenue(
+  state: State,
+  { caller, venueId }: CommandWith<{ venueId: number }>,
+): Decision<null> {
+  const venue = ownRow(state.catalog.venues.get(venueId), caller, "venue");
+  if (isRefused(venue)) return venue;
+  for (const schema of state.catalog.schemas.values()) {
+    if (schema.venueId !== venueId) continue;
+    return refuse(Result.ENTITY_IN_USE, `The venue has schemas, for example ${schema.id}.`);
+  }
+  return grantChange(state, caller, { removes: [{ table: "venues", key: venueId }] }, null);
+}
+
+function venueRow(id: number, organizationId: number, body: VenueBody): VenueRow {
+  assert(id > 0, "a venue has an id of its own");
+  return {
+    id,
+    organizationId,
+    name: body.name,
+    address: body.address ?? null,
+    lat: body.lat ?? null,
+    lng: body.lng ?? null,
+    draft: body.draft ?? false,
+  };
+}

@@ -1,0 +1,140 @@
+/** One page of the holds of an event, filtered and sorted. */
+import { assert } from "../assert.ts";
+import type { StateSelection } from "../bodies.ts";
+import type { EventRow } from "../catalog.ts";
+import type { Hold, Holds } from "../inventory/holds.ts";
+import type { Partition } from "../inventory/partition.ts";
+import { SeatState } from "../inventory/states.ts";
+import { lastValue } from "../inventory/steps.ts";
+import { joinKey } from "../layout/labels.ts";
+import { type Layout, seatIndexOf, seatName } from "../layout/layout.ts";
+import type { State } from "../state.ts";
+import { ranksOf, sortByKeys, type SortKey } from "./order.ts";
+import { type AreaFacts, areaFacts } from "./seats.ts";
+
+/** What each sort property compares. */
+const SORT_KEYS = {
+  fence: () => (hold) => hold.fence,
+  holdType: (holds) => {
+    const names = [...new Set(Array.from(holds.taken(), (slot) => holds.get(slot).holdType))];
+    const ranks = ranksOf(names);
+    const rankOf = new Map(names.map((name, i) => [name, ranks[i]!]));
+    return ({ holdType }) => rankOf.get(holdType)!;
+  },
+  since: () => (hold) => hold.startedAtMs,
+  /** A hold without an end comes last. */
+  until:
+    () =>
+    ({ expiresAtMs }) =>
+      expiresAtMs === 0 ? Number.MAX_SAFE_INTEGER : expiresAtMs,
+} satisfies Record<string, (holds: Holds) => (hold: Hold) => number>;
+export type HoldSort = keyof typeof SORT_KEYS;
+export const HOLD_SORTS = Object.keys(SORT_KEYS) as readonly HoldSort[];
+
+export interface HoldQuery {
+  /** Only holds of this session. */
+  readonly session?: string | undefined;
+  readonly sort: readonly { readonly property: HoldSort; readonly descending: boolean }[];
+  readonly offset: number;
+  readonly limit: number;
+}
+
+/** What one lock still holds. */
+export interface HeldFacts extends Omit<Hold, "seats"> {
+  readonly seatIds: readonly number[];
+  readonly areas: readonly { readonly areaId: number; readonly places: number }[];
+}
+
+export interface HoldPage {
+  readonly holds: readonly HeldFacts[];
+  /** The number of holds on all pages. */
+  readonly total: number;
+}
+
+/** Ties, and a query without an order, go by fence. Cost: O(holds of the event). */
+export function listHolds(partition: Partition, query: HoldQuery): HoldPage {
+  const { session, sort, offset, limit } = query;
+  const { holds } = partition;
+  const all = holds.taken();
+  const slots =
+    session === undefined ? all : all.filter((slot) => holds.get(slot).session === session);
+  const keys = [...sort, { property: "fence", descending: false } as const].map(
+    ({ property, descending }): SortKey => {
+      const keyOf = SORT_KEYS[property](holds);
+      return { keyOf: (slot) => keyOf(holds.get(slot)), descending };
+    },
+  );
+  const page = lastValue(sortByKeys(slots, keys)).subarray(offset, offset + limit);
+  return {
+    holds: Array.from(page, (slot) => heldFacts(partition, slot)),
+    total: slots.length,
+  };
+}
+
+/** Cost: O(seats that the hold began with + areas of the event). */
+function heldFacts(partition: Partition, slot: number): HeldFacts {
+  const { seats: _, ...hold } = partition.holds.get(slot);
+  const { layout, areas } = partition;
+  const seatIds = Array.from(partition.seatsOf(slot), (seat) => layout.seatIds[seat]!);
+  const held = layout.areas.map(({ id }, area) => ({
+    areaId: id,
+    places: areas.held(area, slot),
+  }));
+  return { ...hold, seatIds, areas: held.filter(({ places }) => places > 0) };
+}
+
+// What a booking call has moved, as it is right after the call.
+
+export interface BookedSeat {
+  readonly id: number;
+  /** The composite key of v1. */
+  readonly label: string;
+  readonly state: SeatState;
+  readonly priceId: number | null;
+  /** Milliseconds since 1970: the end of its hold; null for none. */
+  readonly expiresAtMs: number | null;
+  /** Of its hold; null unless LOCKED. */
+  readonly fence: number | null;
+}
+
+/** In the order of the request. */
+export interface Booked {
+  /** The last record of the event. */
+  readonly sequence: number;
+  readonly seats: readonly BookedSeat[];
+  readonly areas: readonly AreaFacts[];
+}
+
+/**
+ * @param selection - Of a call that was granted just now.
+ * Cost: O(objects of the request).
+ */
+export function bookedFacts(state: State, event: EventRow, selection: StateSelection): Booked {
+  const partition = state.partitionOf(event);
+  const prices = state.catalog.pricesOf(event.id);
+  const { layout, holds } = partition;
+  const seats = (selection.seats ?? []).map(({ id }): BookedSeat => {
+    const seat = seatIndexOf(layout, id);
+    const current = partition.state[seat] as SeatState;
+    const hold = current === SeatState.LOCKED ? holds.get(partition.hold[seat]!) : null;
+    return {
+      id,
+      label: labelOf(layout, seat),
+      state: current,
+      priceId: prices.get(partition.price[seat]!)?.id ?? null,
+      expiresAtMs: hold === null || hold.expiresAtMs === 0 ? null : hold.expiresAtMs,
+      fence: hold?.fence ?? null,
+    };
+  });
+  const areas = (selection.groupOfSeats ?? []).map(({ id }) => {
+    const area = layout.areaIndexes.get(id);
+    assert(area !== undefined, "the areas of a granted call are in the layout");
+    return areaFacts(partition, prices, area);
+  });
+  return { sequence: state.sequenceOf(event), seats, areas };
+}
+
+function labelOf(layout: Layout, seat: number): string {
+  const row = layout.rows[layout.rowOfSeat[seat]!]!;
+  return joinKey(layout.sections[row.section]!.name, row.name, seatName(layout, seat));
+}

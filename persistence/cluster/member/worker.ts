@@ -1,8 +1,0 @@
-/** The program of the thread that makes the calls to etcd. */
-import { workerData } from "node:worker_threads";
-import { portOfPromptThread } from "../../disk/threads.ts";
-import { GrpcEtcd } from "./grpc-etcd.ts";
-import { type EtcdThreadData, serveEtcd } from "./thread.ts";
-
-const { address } = workerData as EtcdThreadData;
-serveEtcd(portOfPromptThread(), new GrpcEtcd(address));

@@ -1,0 +1,213 @@
+/**
+ * Requests that were taken and not answered, because they wait for the disk or a thread. Above a
+ * bound, new locks and reads are refused before they are parsed. Releases, sales and other changes
+ * have a higher bound: they end what others wait for.
+ */
+import { FrontResult, type Problem } from "../http/answers.ts";
+
+/** A disk that takes 5,000 locks per second answers so many in 0.4 seconds. */
+export const LOCKS_AND_READS_MAX = 2_000;
+const MS_PER_SECOND = 1_000;
+
+/** What decides when the requests of a route are refused. */
+interface Priority {
+  readonly method: string;
+  /** Whether its answers wait for the disk. */
+  readonly durable: boolean;
+  readonly yields?: boolean;
+}
+
+export class WaitingWork {
+  count = 0;
+  /** Requests that were refused. */
+  refused = 0;
+  /** How long the request that was answered last had waited. */
+  lastMs = 0;
+  readonly refusals = new DelayedRefusals();
+  readonly #firstMax: number;
+
+  /** @param firstMax - From it on, locks and reads are refused; from twice it on, all changes. */
+  constructor(firstMax = LOCKS_AND_READS_MAX) {
+    this.#firstMax = firstMax;
+  }
+
+  /** @returns Why the request is refused; null when it is not. */
+  refusalOf(route: Priority | undefined): Problem | null {
+    if (this.count < this.#firstMax || route?.durable !== true) return null;
+    const isFirst = route.method === "get" || route.yields === true;
+    if (!isFirst && this.count < 2 * this.#firstMax) return null;
+    this.refused += 1;
+    const seconds = Math.max(1, Math.ceil(this.lastMs / MS_PER_SECOND));
+    return {
+      refused: FrontResult.RATE_LIMITED,
+      detail: "Too many requests wait for their answer; try again later.",
+      headers: [["Retry-After", String(seconds)]],
+    };
+  }
+}
+
+// Refusals that a busy server sends after a delay. A client that tries again as soon as it is
+// refused would otherwise take the time that the accepted requests need: receiving a request and
+// refusing it takes about half as long as a lock.
+
+/** Each connection then has at most four refusals per second. */
+const DELAY_MS = 250;
+/** Refusals leave a few at a time, so that they do not delay other answers. */
+const STEP_MS = 5;
+
+interface Delayed {
+  readonly dueMs: number;
+  readonly send: () => void;
+}
+
+export class DelayedRefusals {
+  readonly #nowMs: () => number;
+  /** The oldest comes first. Each connection has one at most. */
+  #queue: Delayed[] = [];
+  #timer: NodeJS.Timeout | null = null;
+
+  /** @param nowMs - A monotonic clock. */
+  constructor(nowMs: () => number = () => performance.now()) {
+    this.#nowMs = nowMs;
+  }
+
+  get count(): number {
+    return this.#queue.length;
+  }
+
+  add(send: () => void): void {
+    this.#queue.push({ dueMs: this.#nowMs() + DELAY_MS, send });
+    this.#timer ??= setInterval(() => this.sendDue(), STEP_MS);
+  }
+
+  /** Sends the refusals whose delay is over. */
+  sendDue(): void {
+    const nowMs = this.#nowMs();
+    const firstLater = this.#queue.findIndex(({ dueMs }) => dueMs > nowMs);
+    const dueCount = firstLater === -1 ? this.#queue.length : firstLater;
+    for (const { send } of this.#queue.splice(0, dueCount)) send();
+    if (this.#queue.length > 0 || this.#timer === null) return;
+    clearInterval(this.#timer);
+    this.#timer = null;
+  }
+}
+
+// Long work in slices: between two of them the server does other work. All long work together has
+// one slice per turn of the event loop, and about a tenth of the time while there is other work:
+// then the thread sleeps between other work and the next slice, and the system lets a thread that
+// has slept go before those that have not. The first slice of a work comes at once, and most works
+// need no other. Works of one owner come one after the other: each takes memory from its first
+// slice on.
+
+/** A slice takes no longer, as far as its work lets it: milliseconds. */
+const SLICE_MS = 2;
+/** Beside other work, long work rests so many times as long as its slice took. */
+const REST_TIMES = 9;
+/** And at most for this long, when a step cannot be cut or the machine stood still. */
+const REST_MS_MAX = 50;
+/** Other work that takes less of the time than this share is none: a turn always takes a little. */
+const OTHER_SHARE_MIN = 0.1;
+/** The share is that of about so much time. */
+const MEMORY_MS = 10;
+
+/** How much of its time a thread has worked lately, without what it did in slices. */
+export class OtherWork {
+  /** The share of the time that other work than the slices has. */
+  share = 0;
+  readonly #activeMs: () => number;
+  /** When the last slice began, and how long the thread had worked without it when it ended. */
+  #last = { startMs: 0, activeMs: 0 };
+
+  /** @param activeMs - How long the thread has worked. */
+  constructor(activeMs = () => performance.eventLoopUtilization().active) {
+    this.#activeMs = activeMs;
+  }
+
+  /** A slice begins. @returns When, as by `performance.now`. */
+  begin(): number {
+    const startMs = performance.now();
+    const activeMs = this.#activeMs();
+    const passedMs = Math.max(startMs - this.#last.startMs, 0.001);
+    const share = (activeMs - this.#last.activeMs) / passedMs;
+    this.share += (share - this.share) * Math.min(1, passedMs / MEMORY_MS);
+    this.#last = { startMs, activeMs };
+    return startMs;
+  }
+
+  /** The slice that began last has ended. */
+  end(endMs: number): void {
+    this.#last.activeMs += endMs - this.#last.startMs;
+  }
+}
+
+/** Work whose first slice was not enough. @returns Whether it has come to its end. */
+type Rest = () => boolean;
+
+/** By owner. The owners take turns: the one that has waited longest comes first. */
+const waiting = new Map<unknown, Rest[]>();
+
+/**
+ * Runs a generator, which yields wherever it may be interrupted.
+ *
+ * @param owner - For whom it is done; by default, no other work has the same owner.
+ * @returns The result, at once when no other work waits and the first slice is enough.
+ */
+export function inSlices<Value>(
+  work: Generator<void, Value>,
+  owner: unknown = work,
+): Value | Promise<Value> {
+  if (waiting.size === 0) {
+    const first = nextSlice(work);
+    if (first.done === true) return first.value;
+  }
+  return new Promise<Value>((resolve, reject) => {
+    const rest = () => {
+      try {
+        const slice = nextSlice(work);
+        if (slice.done === true) resolve(slice.value);
+        return slice.done === true;
+      } catch (error) {
+        reject(error);
+        return true;
+      }
+    };
+    const own = waiting.get(owner);
+    if (own === undefined) waiting.set(owner, [rest]);
+    else own.push(rest);
+    if (!isScheduled) schedule();
+  });
+}
+
+const other = new OtherWork();
+let isScheduled = false;
+/** When long work has rested since its last slice. */
+let restedMs = 0;
+
+function schedule(): void {
+  isScheduled = true;
+  const restMs = other.share > OTHER_SHARE_MIN ? restedMs - performance.now() : 0;
+  if (restMs > 0) setTimeout(runOne, restMs);
+  else setImmediate(runOne);
+}
+
+function runOne(): void {
+  const [owner, own] = waiting.entries().next().value!;
+  if (own[0]!()) own.shift();
+  waiting.delete(owner);
+  if (own.length > 0) waiting.set(owner, own);
+  if (waiting.size > 0) schedule();
+  else isScheduled = false;
+}
+
+function nextSlice<Value>(work: Generator<void, Value>): IteratorResult<void, Value> {
+  const startMs = other.begin();
+  let endMs = startMs;
+  let step: IteratorResult<void, Value>;
+  do {
+    step = work.next();
+    endMs = performance.now();
+  } while (step.done !== true && endMs - startMs < SLICE_MS);
+  other.end(endMs);
+  restedMs = endMs + Math.min(REST_MS_MAX, (endMs - startMs) * REST_TIMES);
+  return step;
+}

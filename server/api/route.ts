@@ -1,0 +1,228 @@
+/**
+ * A row of the route table. Router, validators, OpenAPI document and tests are derived from the
+ * rows, so a path is written down in one place.
+ */
+import type { Caller, StateSelection } from "../../engine/bodies.ts";
+import type { BookingKind } from "../../engine/commands.ts";
+import type { Shape, TypeOf } from "../../engine/schema.ts";
+import type { Credentials } from "../auth/access.ts";
+import type { Keys } from "../auth/keys.ts";
+import type { Answer, Problem } from "../http/answers.ts";
+import type { LongBody, RequestHead } from "../http/front.ts";
+import type { Services } from "./services.ts";
+
+export type Method = "get" | "post" | "put" | "delete";
+
+/** Who may call a route. */
+export const Access = {
+  /** No key at all. */
+  PUBLIC: "public",
+  /** An organization's key, or a tenant token that names an organization. */
+  ORGANIZATION: "organization",
+  /** The same, or the organization's private key. */
+  LEGACY: "legacy",
+  /** As ORGANIZATION, or a login's token that names one of its organizations. */
+  EDITOR: "editor",
+  /** As ORGANIZATION, or a ticket for the event in the query. */
+  VIEWER: "viewer",
+  /** A tenant token alone. */
+  TENANT: "tenant",
+  /** A tenant token that names an organization. */
+  TENANT_ORGANIZATION: "tenant-organization",
+  /** The platform token. */
+  PLATFORM: "platform",
+} as const;
+export type Access = (typeof Access)[keyof typeof Access];
+
+/** A request whose key and shape have been checked. */
+export interface Context<Params = unknown, Query = unknown, Body = unknown> {
+  readonly services: Services;
+  readonly caller: Caller;
+  /** As of `Admitted`. */
+  readonly issuer: Credentials | null;
+  /** Path parameters: numbers for Longs, lower-case text for UUIDs. */
+  readonly params: Params;
+  /** Query parameters that the route names, converted to their type. */
+  readonly query: Query;
+  readonly body: Body;
+  readonly authorization: string;
+  /** For what a handler checks again after it has waited. */
+  readonly head: RequestHead;
+}
+
+/** A request of which only the body matters. */
+export type WithBody<Body> = Context<unknown, unknown, Body>;
+
+export type Handled = Answer | Problem;
+
+export type Shapes = Readonly<Record<string, Shape>>;
+export type QueryParameters = Readonly<Record<string, QueryParameter>>;
+
+export interface QueryParameter<T = unknown> {
+  readonly shape: Shape<T>;
+  readonly description: string;
+  readonly required?: boolean;
+  readonly default?: T;
+}
+
+/** The values of query parameters: undefined where one is neither given nor has a default. */
+export type QueryOf<Q extends QueryParameters> = {
+  readonly [K in keyof Q]: Q[K] extends { required: boolean } | { default: unknown }
+    ? TypeOf<Q[K]["shape"]>
+    : TypeOf<Q[K]["shape"]> | undefined;
+};
+
+/** The values of path parameters. */
+export type ParamsOf<P> = { readonly [K in keyof P]: TypeOf<P[K]> };
+
+/** Where a route is, with its path as in OpenAPI: `GET /api/private/v2.0/events/{id}`. */
+export type Endpoint = `${Uppercase<Method>} /${string}`;
+
+/** What the rows of a group share. */
+export interface RouteBase {
+  readonly tag: string;
+  readonly access: Access;
+  /** True when the answer must wait until what it rests on is on disk. */
+  readonly durable: boolean;
+  /** Its answer holds a secret, which must not be stored in clear. */
+  readonly isConfidential?: boolean;
+  /** A row of v1: deprecated, and refused in the words of v1. */
+  readonly isLegacy?: boolean;
+  /** An empty body counts as an empty object. */
+  readonly mayBeEmpty?: boolean;
+  /** Of a booking call: the query parameter that names the event. */
+  readonly eventParameter?: string;
+  /** Changes nothing, whatever its method: an `Idempotency-Key` is not looked at. */
+  readonly isDryRun?: boolean;
+  /** @returns The path that its problems name; undefined for its own. */
+  readonly problemPath?: (query: string) => string | undefined;
+  /** Its answer names the last record of the event in `X-Sequence`. */
+  readonly hasSequence?: boolean;
+  /** Takes `Prefer: return=representation`. */
+  readonly takesPrefer?: boolean;
+  /** Reads history, which an organization that moves leaves behind. */
+  readonly isHistory?: boolean;
+  /** A key that was rotated and is in its grace time is refused. */
+  readonly needsCurrentKey?: boolean;
+}
+
+export interface RouteRow<
+  P extends Shapes,
+  Q extends QueryParameters,
+  Body,
+> extends Partial<RouteBase> {
+  readonly params?: P;
+  readonly query?: Q;
+  readonly body?: Shape<Body>;
+  /**
+   * Reads the usual form of the body faster than the general way, with the same result; null for a
+   * body that must take the general way.
+   */
+  readonly readBody?: (bytes: Buffer) => Body | null;
+  /**
+   * What the request asks for, when other bytes may ask for the same: a repetition with its
+   * `Idempotency-Key` is recognized by this text.
+   */
+  readonly meaning?: (query: QueryOf<Q>, body: Body) => string;
+  readonly bodyBytesMax?: number;
+  /** Whether `handleLong` handles the request, which is then neither parsed nor checked before. */
+  readonly isLong?: (context: Context<ParamsOf<P>, QueryOf<Q>, null>, bytes: number) => boolean;
+  readonly handleLong?: (
+    context: Context<ParamsOf<P>, QueryOf<Q>, null>,
+    body: LongBody,
+  ) => Promise<Handled>;
+  /** A change that is refused before others when too much work waits. */
+  readonly yields?: boolean;
+  /** Body by success status; null for no body. */
+  readonly answers: Readonly<Record<number, Shape | null>>;
+  /** The media type of a success, when it is not JSON. */
+  readonly media?: string;
+  /** Media types in which it comes too, when the client asks for them, each with an example. */
+  readonly otherMedia?: Readonly<Record<string, string>>;
+  /** Statuses of the problems that it may answer besides 500, as the contract lists them. */
+  readonly problems: readonly number[];
+  readonly handle: (context: Context<ParamsOf<P>, QueryOf<Q>, Body>) => Handled | Promise<Handled>;
+}
+
+type AnyRow = RouteRow<Shapes, QueryParameters, unknown>;
+
+/** A row as the front sees it: its handler takes what the shapes of the row have let through. */
+export interface Route
+  extends
+    RouteBase,
+    Omit<AnyRow, "handle" | "isLong" | "handleLong" | "meaning" | keyof RouteBase> {
+  readonly method: Method;
+  /** The slash at the end may be left out. */
+  readonly path: string;
+  readonly handle: (context: Context) => Handled | Promise<Handled>;
+  readonly meaning?: (query: unknown, body: unknown) => string;
+  readonly isLong?: (context: Context, bytes: number) => boolean;
+  readonly handleLong?: (context: Context, body: LongBody) => Promise<Handled>;
+}
+
+/** Makes a row. The handler's types are those of the row's shapes. */
+export function route<P extends Shapes, Q extends QueryParameters, Body>(
+  base: RouteBase,
+  endpoint: Endpoint,
+  row: RouteRow<P, Q, Body>,
+): Route {
+  const [method = "", path] = endpoint.split(" ");
+  // The front calls a handler only with values that match the shapes of its row.
+  return { ...base, ...row, method: method.toLowerCase(), path } as unknown as Route;
+}
+
+/** Whether a retry of its requests is recognized by an `Idempotency-Key`. */
+export function takesIdempotencyKey({ method, access, isDryRun }: Route): boolean {
+  return method !== "get" && access !== Access.PUBLIC && isDryRun !== true;
+}
+
+// The header `Prefer` (RFC 7240), of which the service knows `return=representation`.
+
+const RETURN = /^\s*return\s*=\s*"?([^";\s]*)"?\s*(;|$)/i;
+const APPLIED = ["Preference-Applied", "return=representation"] as const;
+
+/** The first of several values counts. @param prefer - Empty when the header is missing. */
+export function wantsRepresentation(prefer: string): boolean {
+  if (prefer === "") return false;
+  for (const preference of prefer.split(",")) {
+    const value = RETURN.exec(preference)?.[1];
+    if (value !== undefined) return value.toLowerCase() === "representation";
+  }
+  return false;
+}
+
+/** Says that the answer is a representation, if it is one and does not say so yet. */
+export function withApplied<Shown extends Answer | Problem>(shown: Shown): Shown {
+  const isAnswer = "body" in shown && shown.status === 200;
+  if (!isAnswer || !String(shown.body).startsWith("{")) return shown;
+  if (shown.headers.includes(APPLIED)) return shown;
+  return { ...shown, headers: [...shown.headers, APPLIED] };
+}
+
+// When two booking requests with the same idempotency key are the same request.
+
+export function bookingPath<Kind extends BookingKind>(kind: Kind) {
+  return `/api/private/v2.0/booking/${kind}` as const;
+}
+
+/** The same text for the same event and selection, whatever the bytes that they were sent in. */
+export function meaningOf(eventId: string, selection: StateSelection): string {
+  const { sessionId, seats, groupOfSeats, holdType, fences } = selection;
+  const choices = (list: StateSelection["seats"]) =>
+    (list ?? []).map(({ id, capacity }) => [id, capacity ?? null]);
+  const texts = [sessionId ?? null, holdType ?? null];
+  const held = Object.entries(fences ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
+  const parts = [...texts, choices(seats), choices(groupOfSeats), held];
+  return `${eventId} ${JSON.stringify(parts)}`;
+}
+
+/** As the front makes it of a request over HTTP. */
+export function fingerprintOf(
+  keys: Keys,
+  kind: BookingKind,
+  eventId: string,
+  selection: StateSelection,
+): string {
+  const meaning = Buffer.from(meaningOf(eventId, selection));
+  return keys.fingerprint(`post ${bookingPath(kind)}`, meaning);
+}

@@ -1,0 +1,255 @@
+/**
+ * Checks of requests that need nothing but the request and its row, so that a gateway makes them as
+ * well as the engine's own front. Those of bodies and parameters are made from shapes at their
+ * first use; the text of parameters is converted before.
+ */
+import { Ajv, type ValidateFunction } from "ajv";
+import { type FieldError, isRefused, missing } from "../../engine/results.ts";
+import { composerOf, fieldErrorOf, isComposed } from "../../engine/violations.ts";
+import { FORMATS, type Shape } from "../../engine/schema.ts";
+import { FrontResult, type Problem } from "../http/answers.ts";
+import type { RequestHead } from "../http/front.ts";
+import { errorsAsSent, NO_MEMBERS, NumberLiteral, parseJson } from "../http/json.ts";
+import { Access, type Handled, type QueryParameter, type Route } from "./route.ts";
+
+/** Enough for a person to see what is wrong. */
+const ERRORS_MAX = 100;
+/**
+ * A larger body is answered with its first error only: finding all of them takes memory for each,
+ * and a hostile body can hold millions.
+ */
+const EXPLAINED_BYTES_MAX = 64 * 1_024;
+
+/** Valid queries that are remembered: those of bookings on ten thousand events. At most twice. */
+export const QUERIES_MIN = 10_000;
+const QUERY_LENGTH_MAX = 200;
+
+export interface RouteChecks {
+  /** Composes the texts of a body; to be called before its check. */
+  readonly compose: (value: unknown) => unknown;
+  /** @returns The errors of the body; empty when it matches its shape. */
+  readonly body: (value: unknown, bodyBytes?: number) => readonly FieldError[];
+  readonly params: (raw: Readonly<Record<string, string>>) => Checked;
+  /** @param raw - Without its question mark. */
+  readonly query: (raw: string) => Checked;
+}
+
+export interface Checked {
+  readonly values: Readonly<Record<string, unknown>>;
+  readonly errors: readonly FieldError[];
+}
+
+const INTEGER = /^-?\d{1,19}$/;
+
+const NO_ERRORS: readonly FieldError[] = [];
+const NOTHING: Checked = { values: {}, errors: NO_ERRORS };
+
+/** Stops at the first error. */
+const quick = newAjv(false);
+/** Checks a value again that failed, for all its errors. */
+const thorough = newAjv(true);
+
+function newAjv(allErrors: boolean): Ajv {
+  // Shapes are part of the program, and a test checks them; here that would take most of a start.
+  const validateSchema = false;
+  const strict = { strict: true, allowUnionTypes: true };
+  const ajv = new Ajv({ allErrors, ...strict, verbose: true, validateSchema });
+  for (const [name, validate] of Object.entries(FORMATS)) ajv.addFormat(name, validate);
+  return ajv.addFormat("int64", true);
+}
+
+/**
+ * The library compiles a shape once, however many routes have it. At the start of the server the
+ * shapes of all routes would take a tenth of a second.
+ */
+function checkOf(shape: Shape): (value: unknown, bodyBytes?: number) => readonly FieldError[] {
+  let check: ValidateFunction | undefined;
+  return (value, bodyBytes = 0) => {
+    check ??= quick.compile(shape);
+    if (check(value)) return NO_ERRORS;
+    if (bodyBytes > EXPLAINED_BYTES_MAX) return (check.errors ?? []).map(fieldErrorOf);
+    const explain = thorough.compile(shape);
+    explain(value);
+    return firstByField((explain.errors ?? []).map(fieldErrorOf)).slice(0, ERRORS_MAX);
+  };
+}
+
+type Checkable = Pick<Route, "body" | "params" | "query">;
+
+export function checksOf({ body, params, query }: Checkable): RouteChecks {
+  return {
+    compose: (body === undefined ? null : composerOf(body)) ?? ((value) => value),
+    body: body === undefined ? () => NO_ERRORS : checkOf(body),
+    params: params === undefined ? () => NOTHING : paramsCheck(params),
+    query: query === undefined ? () => NOTHING : queryCheck(query),
+  };
+}
+
+function paramsCheck(shapes: Readonly<Record<string, Shape>>): RouteChecks["params"] {
+  const checks = Object.entries(shapes).map(([name, shape]) => {
+    return { name, shape, check: checkOf(shape) };
+  });
+  return (raw) => {
+    const values: Record<string, unknown> = {};
+    const errors: FieldError[] = [];
+    for (const { name, shape, check } of checks) {
+      const value = convert(raw[name] ?? "", shape);
+      values[name] = value;
+      for (const error of check(value)) errors.push(errorOf(error, name, raw[name]));
+    }
+    return { values, errors };
+  };
+}
+
+function queryCheck(parameters: Readonly<Record<string, QueryParameter>>): RouteChecks["query"] {
+  const checks = Object.entries(parameters).map(([name, parameter]) => {
+    return { name, parameter, check: checkOf(parameter.shape) };
+  });
+  const parse = (raw: string): Checked => {
+    const values: Record<string, unknown> = {};
+    const errors: FieldError[] = [];
+    const given = new URLSearchParams(raw);
+    for (const { name, parameter, check } of checks) {
+      const texts = textsOf(given.getAll(name));
+      if (texts.length === 0) {
+        if (parameter.required === true) errors.push(missing(name));
+        values[name] = parameter.default;
+        continue;
+      }
+      const isList = parameter.shape["type"] === "array";
+      if (!isList && texts.length > 1) {
+        values[name] = texts;
+        errors.push(ambiguous(name, texts));
+        continue;
+      }
+      const value = isList ? texts : convert(texts[0]!, parameter.shape);
+      values[name] = value;
+      for (const error of check(value)) errors.push(errorOf(error, name, texts[0]));
+    }
+    return { values, errors };
+  };
+  // The queries of lists differ too much to be worth remembering.
+  return checks.length === 1 ? remembering(parse) : parse;
+}
+
+/** An error of a parameter; a number is given back as it was sent. */
+function errorOf(error: FieldError, field: string, text = ""): FieldError {
+  const isRounded = typeof error.rejectedValue === "number" && INTEGER.test(text);
+  const sent = isRounded ? new NumberLiteral(String(BigInt(text))) : error.rejectedValue;
+  return { ...error, field, rejectedValue: sent };
+}
+
+/** Queries that all routes of this process remember, for the metrics. */
+export const rememberedQueries = { count: 0 };
+
+/**
+ * The requests of a sale repeat the same queries, so valid ones are remembered and shared. There
+ * are two generations: when the younger is full it becomes the older, and of the older only the
+ * queries that are used again survive.
+ */
+function remembering(parse: RouteChecks["query"]): RouteChecks["query"] {
+  let younger = new Map<string, Checked>();
+  let older = new Map<string, Checked>();
+  const remember = (raw: string, checked: Checked): Checked => {
+    if (younger.size === QUERIES_MIN) {
+      rememberedQueries.count -= older.size;
+      [younger, older] = [new Map(), younger];
+    }
+    younger.set(raw, checked);
+    rememberedQueries.count += 1;
+    return checked;
+  };
+  return (raw) => {
+    const known = younger.get(raw);
+    if (known !== undefined) return known;
+    const knownBefore = older.get(raw);
+    if (knownBefore !== undefined) return remember(raw, knownBefore);
+    const checked = parse(raw);
+    if (checked.errors.length > 0 || raw.length > QUERY_LENGTH_MAX) return checked;
+    for (const value of Object.values(checked.values)) Object.freeze(value);
+    Object.freeze(checked.values);
+    return remember(raw, checked);
+  };
+}
+
+/** A value of the wrong type is often out of range as well; one error per field is enough. */
+function firstByField(errors: readonly FieldError[]): FieldError[] {
+  const byField = new Map<string, FieldError>();
+  for (const error of errors) {
+    if (!byField.has(error.field)) byField.set(error.field, error);
+  }
+  return [...byField.values()];
+}
+
+/** An empty text counts as not given, and an equal one counts once. */
+function textsOf(texts: readonly string[]): readonly string[] {
+  return [...new Set(texts)].filter((text) => text !== "");
+}
+
+function ambiguous(field: string, texts: readonly string[]): FieldError {
+  const message = "must not be given with different values";
+  return { field, code: "TYPE", message, rejectedValue: texts };
+}
+
+/** Text to the type of the shape. Text that does not convert stays text and fails the check. */
+function convert(text: string, shape: Shape): unknown {
+  if (shape["type"] === "integer") return INTEGER.test(text) ? Number(text) : text;
+  if (shape["type"] === "boolean") return text === "true" ? true : text === "false" ? false : text;
+  if (isComposed(shape)) return text.normalize("NFC");
+  return shape["format"] === "uuid" ? text.toLowerCase() : text;
+}
+
+const NOT_JSON: Problem = {
+  refused: FrontResult.UNSUPPORTED_MEDIA_TYPE,
+  detail: "The body must be application/json.",
+};
+
+const ENCODED: Problem = {
+  refused: FrontResult.UNSUPPORTED_MEDIA_TYPE,
+  detail: "The body must not be compressed: Content-Encoding must be identity.",
+};
+
+/** @returns What is wrong with the headers; null for nothing. */
+export function refuseHead(route: Route, head: RequestHead): Problem | null {
+  if (route.body !== undefined) {
+    if (!isJson(head.contentType)) return NOT_JSON;
+    if (!isIdentity(head.contentEncoding)) return ENCODED;
+  }
+  if (head.repeatedHeader === "" || route.access === Access.PUBLIC) return null;
+  const detail = `The header ${head.repeatedHeader} may come only once.`;
+  return { refused: FrontResult.MALFORMED_REQUEST, detail };
+}
+
+function isIdentity(contentEncoding: string): boolean {
+  return contentEncoding === "" || contentEncoding.trim().toLowerCase() === "identity";
+}
+
+/** A body without a type counts as JSON. */
+function isJson(contentType: string): boolean {
+  if (contentType === "" || contentType === "application/json") return true;
+  return contentType.split(";", 1)[0]!.trim().toLowerCase() === "application/json";
+}
+
+interface ReadBody {
+  readonly body: unknown;
+  readonly errors: readonly FieldError[];
+}
+
+/** A body in any form, with what is wrong with it. */
+export function readBody(
+  { mayBeEmpty }: Route,
+  checks: RouteChecks,
+  bytes: Buffer,
+): ReadBody | Problem {
+  const isLeftOut = bytes.length === 0 && mayBeEmpty === true;
+  const parsed = isLeftOut ? NO_MEMBERS : parseJson(bytes);
+  if (!parsed.ok) return { refused: FrontResult.MALFORMED_REQUEST, detail: parsed.reason };
+  const body = parsed.isAscii ? parsed.value : checks.compose(parsed.value);
+  return { body, errors: checks.body(body, bytes.length) };
+}
+
+/** Shows rejected numbers as they were sent. */
+export function asSent(handled: Handled, body: Buffer): Handled {
+  if (!isRefused(handled) || handled.errors === undefined) return handled;
+  return { ...handled, errors: errorsAsSent(handled.errors, body) };
+}

@@ -1,0 +1,566 @@
+/** The OpenAPI 3.1 document, derived from the route table and the texts of its operations. */
+import type { Shape } from "../../engine/schema.ts";
+import { Access, type QueryParameter, type Route, takesIdempotencyKey } from "../api/route.ts";
+import { BinaryProtocol } from "../commands/binary-protocol.ts";
+import { ANSWERS_FRAME, COMMANDS_FRAME, CREDIT, LIMITS, SOCKET_PATH } from "../commands/command.ts";
+import { JsonProtocol } from "../commands/json-protocol.ts";
+import { problemAnswer, type Refused, REPLIES } from "../http/answers.ts";
+import { CHANGES, HEARTBEAT, SNAPSHOT, STREAM_PATH } from "../live/message.ts";
+import { readPackageFile } from "./package-files.ts";
+import { ERROR_ENTRIES } from "./pages.ts";
+import {
+  codeLink,
+  type Example,
+  type OperationText,
+  readTexts,
+  type RefusalText,
+  Schemas,
+  type TagText,
+} from "./schemas.ts";
+
+// The problems that an operation can answer, and the components that describe each error code.
+
+const PROBLEM_MEDIA = "application/problem+json";
+const EXAMPLE_TIME_MS = Date.UTC(2030, 4, 1, 18, 0, 0, 123);
+
+/** Error codes that the front adds to every route of a kind. */
+const FRONT_CODES: readonly (readonly [(route: Route) => boolean, readonly string[]])[] = [
+  [isGuarded, ["VALIDATION_FAILED", "MALFORMED_REQUEST", "ACCESS_DENIED", "RATE_LIMITED"]],
+  [takesBody, ["VALIDATION_FAILED", "MALFORMED_REQUEST", "UNSUPPORTED_MEDIA_TYPE"]],
+  [takesBody, ["LENGTH_REQUIRED", "PAYLOAD_TOO_LARGE"]],
+  [takesIdempotencyKey, ["IDEMPOTENCY_IN_PROGRESS", "IDEMPOTENCY_REPLY_GONE"]],
+  [takesIdempotencyKey, ["IDEMPOTENCY_KEY_REUSED", "OVERLOADED"]],
+  [({ durable }) => durable, ["INTERNAL_ERROR", "LOG_UNAVAILABLE", "NOT_LEADER"]],
+  [isOfOrganization, ["ORGANIZATION_MOVING"]],
+  [moves, ["ORGANIZATION_MOVED"]],
+];
+
+const WITHOUT_ORGANIZATION: ReadonlySet<Access> = new Set([
+  Access.PUBLIC,
+  Access.PLATFORM,
+  Access.TENANT,
+]);
+
+export function isOfOrganization({ access }: Route): boolean {
+  return !WITHOUT_ORGANIZATION.has(access);
+}
+
+/** The history before a move stays in the cell that has it. */
+export function moves(route: Route): boolean {
+  return isOfOrganization(route) && route.isHistory !== true;
+}
+
+function isGuarded({ access }: Route): boolean {
+  return access !== Access.PUBLIC;
+}
+
+function takesBody({ body }: Route): boolean {
+  return body !== undefined;
+}
+
+/** What an operation refuses with an error code. */
+interface Refusal extends RefusalText {
+  readonly status: number;
+}
+
+/** The refusals of an operation by their order in the table of refusals. */
+export function refusalsOf(route: Route, { refusals }: OperationText): readonly Refusal[] {
+  const own = new Map(refusals.map((refusal) => [refusal.errorCode, refusal]));
+  const added = FRONT_CODES.filter(([applies]) => applies(route)).flatMap(([, codes]) => codes);
+  const codes = new Set([...added, ...own.keys()]);
+  return [...STATUSES].flatMap(([errorCode, usual]) => {
+    if (!codes.has(errorCode)) return [];
+    // A row of v1 answers 400 where it does not list the status.
+    const isListed = added.includes(errorCode) || route.problems.includes(usual);
+    const status = route.isLegacy === true && !isListed ? 400 : usual;
+    return [{ errorCode, fieldCodes: [], text: "", ...own.get(errorCode), status }];
+  });
+}
+
+/** By error code, in the order of the statuses. */
+const STATUSES: ReadonlyMap<string, number> = new Map(
+  Object.values(REPLIES)
+    .map(({ errorCode, status }) => [errorCode, status] as const)
+    .sort(([, a], [, b]) => a - b),
+);
+
+/** `EVENT_NOT_PUBLISHED` becomes `EventNotPublished`. */
+export function schemaName(errorCode: string): string {
+  return errorCode.toLowerCase().replaceAll(/(?:^|_)([a-z])/g, (_, first: string) => {
+    return first.toUpperCase();
+  });
+}
+
+/** A schema per error code: a problem with this code, and the codes of its field errors. */
+function problemSchemas(): Record<string, object> {
+  return Object.fromEntries(
+    Object.entries(ERROR_ENTRIES).map(([errorCode, { cause, client, fieldCodes }]) => {
+      const schema = refinedProblem("Problem", Object.keys(fieldCodes), errorCode);
+      return [schemaName(errorCode), { description: `${cause}\n\n${client}`, ...schema }];
+    }),
+  );
+}
+
+/** The schema of a problem with fewer values than its base, which is the name of a schema. */
+function refinedProblem(base: string, fieldCodes: readonly string[], errorCode?: string): object {
+  const code = { type: "string", enum: fieldCodes };
+  const items = refined("ErrorDetail", { code });
+  const errors =
+    fieldCodes.length === 0 ? { type: "array", maxItems: 0 } : { type: "array", items };
+  if (errorCode === undefined) return refined(base, { errors });
+  return refined(base, { errorCode: { type: "string", enum: [errorCode] }, errors });
+}
+
+function refined(base: string, properties: object): object {
+  return { allOf: [{ $ref: `#/components/schemas/${base}` }, { type: "object", properties }] };
+}
+
+/** An example per error code, for operations without one of their own. */
+function problemExamples(): Record<string, object> {
+  return Object.fromEntries(
+    Object.entries(ERROR_ENTRIES).map(([errorCode, { cause, example }]) => {
+      const row = Object.entries(REPLIES).find(([, reply]) => reply.errorCode === errorCode)!;
+      const problem = { refused: Number(row[0]) as Refused, ...example };
+      const { body } = problemAnswer(problem, example.path, EXAMPLE_TIME_MS);
+      return [errorCode, { summary: cause, value: JSON.parse(String(body)) as unknown }];
+    }),
+  );
+}
+
+const JSON_MEDIA = "application/json";
+const AUTH_TAG = "Login";
+
+/** The parts of the document that do not depend on the routes. */
+const FRAME = "server/docs/document.json";
+interface Frame {
+  readonly info: object;
+  readonly servers: readonly object[];
+  readonly components: object;
+}
+
+const KEYS = ["apiKey", "bearer"];
+/** Alternatives of security schemes by access. */
+const SECURITY: Readonly<Record<Access, readonly (readonly string[])[]>> = {
+  [Access.PUBLIC]: [],
+  [Access.ORGANIZATION]: keysAlone(true),
+  [Access.LEGACY]: keysAlone(true),
+  [Access.VIEWER]: [...keysAlone(true), []],
+  [Access.EDITOR]: [...keysAlone(true), ["loginToken"], ["loginToken", "organizationId"]],
+  [Access.TENANT]: keysAlone(false),
+  [Access.TENANT_ORGANIZATION]: KEYS.map((key) => [key, "organizationId"]),
+  [Access.PLATFORM]: keysAlone(false),
+};
+
+function keysAlone(takesOrganization: boolean): string[][] {
+  return KEYS.flatMap((key) => (takesOrganization ? [[key], [key, "organizationId"]] : [[key]]));
+}
+
+/** @throws Error when a route has no text, or when two objects would have one name. */
+export function openApiDocument(routes: readonly Route[], version: string): object {
+  const tags = readTexts();
+  const maker = new OperationMaker();
+  const paths: Record<string, Record<string, object>> = {};
+  for (const [route, text, tag] of described(routes, tags)) {
+    paths[route.path] ??= {};
+    paths[route.path]![route.method] = maker.operation(route, text, tag);
+  }
+  const used = JSON.stringify([paths, maker.responses]);
+  const names = new Set(routes.map(({ tag }) => tag));
+  const { info, servers, components } = JSON.parse(readPackageFile(FRAME).toString()) as Frame;
+  return {
+    openapi: "3.1.0",
+    info: { version, ...info },
+    servers,
+    tags: tags
+      .filter(({ name }) => names.has(name))
+      .map(({ name, description }) => ({ name, description })),
+    paths,
+    components: {
+      ...components,
+      examples: Object.fromEntries(
+        Object.entries(problemExamples()).filter(([code]) => used.includes(`/examples/${code}"`)),
+      ),
+      schemas: { ...maker.schemas.all, ...problemSchemas() },
+      responses: maker.responses,
+    },
+  };
+}
+
+/** Each route with its text, in the order of the texts. */
+function described(routes: readonly Route[], tags: readonly TagText[]) {
+  const byEndpoint = new Map(
+    routes.map((route) => [`${route.method.toUpperCase()} ${route.path}`, route]),
+  );
+  const found = tags.flatMap(({ name, operations }) =>
+    operations.flatMap((text) => {
+      const route = byEndpoint.get(text.endpoint);
+      byEndpoint.delete(text.endpoint);
+      return route === undefined ? [] : [[route, text, name] as const];
+    }),
+  );
+  const [missing] = byEndpoint.keys();
+  if (missing !== undefined) throw new Error(`no text in server/docs/operations: ${missing}`);
+  return found;
+}
+
+class OperationMaker {
+  readonly schemas = new Schemas();
+  /** Answers that several operations share. */
+  readonly responses: Record<string, object> = {};
+
+  operation(route: Route, text: OperationText, tag: string): object {
+    const { id, summary, takes, description, examples, scheme, isSchemeOptional } = text;
+    const security = [...SECURITY[route.access], ...(scheme === "" ? [] : [[scheme]])];
+    const granted = examples.filter(({ status }) => status < 400);
+    return {
+      operationId: id,
+      tags: [tag],
+      summary,
+      description,
+      ...(route.isLegacy === true ? { deprecated: true } : {}),
+      security: [
+        ...(isSchemeOptional ? [{}] : []),
+        ...security.map((names) => Object.fromEntries(names.map((name) => [name, []]))),
+      ],
+      parameters: this.#parameters(route, granted[0] ?? examples[0]),
+      ...(route.body === undefined ? {} : { requestBody: this.#body(route, takes, granted) }),
+      responses: {
+        ...this.#successes(route, text, granted),
+        ...this.#problems(route, text),
+      },
+    };
+  }
+
+  #parameters(route: Route, example: Example | undefined): object[] {
+    const { params = {}, query = {}, path } = route;
+    const [resource = "", search] = (example?.target ?? path).split("?");
+    const segments = resource.split("/");
+    const values = new URLSearchParams(search);
+    const inPath = Object.entries(params).map(([name, shape]) => ({
+      name,
+      in: "path",
+      required: true,
+      description: idText(path, name),
+      schema: this.schemas.refer(shape, ""),
+      ...exampleOf(shape, segments[path.split("/").indexOf(`{${name}}`)]),
+    }));
+    const inQuery = Object.entries(query).map(([name, parameter]) => ({
+      ...this.#queryParameter(name, parameter),
+      ...exampleOf(parameter.shape, values.get(name)),
+    }));
+    const key = { $ref: "#/components/parameters/IdempotencyKey" };
+    const prefer = { $ref: "#/components/parameters/Prefer" };
+    return [
+      ...inPath,
+      ...inQuery,
+      ...(takesIdempotencyKey(route) ? [key] : []),
+      ...(route.takesPrefer === true ? [prefer] : []),
+    ];
+  }
+
+  #queryParameter(name: string, parameter: QueryParameter): object {
+    const { shape, description, required = false } = parameter;
+    const hasDefault = parameter.default !== undefined;
+    const schema = { ...shape, ...(hasDefault ? { default: parameter.default } : {}) };
+    return { name, in: "query", required, description, schema: this.schemas.refer(schema, "") };
+  }
+
+  #body({ body, mayBeEmpty = false }: Route, name: string, granted: readonly Example[]): object {
+    const schema = this.schemas.refer(body!, name);
+    const examples = examplesOf(granted, (example) => example.body);
+    return { required: !mayBeEmpty, content: { [JSON_MEDIA]: { schema, ...examples } } };
+  }
+
+  #successes(route: Route, text: OperationText, granted: readonly Example[]): object {
+    const { answers, media = JSON_MEDIA } = route;
+    const byStatus = Object.entries(answers).map(([status, shape]) => {
+      const applied = route.takesPrefer === true ? headerOf("Preference-Applied") : {};
+      const sequence = route.hasSequence === true ? headerOf("X-Sequence") : {};
+      const headers = { ...headerOf("Keep-Alive"), ...applied, ...sequence };
+      const facts = { description: text.success, headers };
+      if (shape === null) return [status, facts] as const;
+      const examples = examplesOf(granted, ({ answer }) => answer);
+      const others = Object.entries(route.otherMedia ?? {}).map(([other, example]) => {
+        const shown = { other: { value: example } };
+        return [other, { schema: { type: "string" }, examples: shown }] as const;
+      });
+      const content = {
+        [media]: { schema: this.schemas.refer(shape, text.returns), ...examples },
+        ...Object.fromEntries(others),
+      };
+      return [status, { ...facts, content }] as const;
+    });
+    return Object.fromEntries(byStatus);
+  }
+
+  #problems(route: Route, text: OperationText): object {
+    const refusals = refusalsOf(route, text);
+    const statuses = new Set([...refusals.map(({ status }) => status), ...route.problems]);
+    return Object.fromEntries(
+      [...statuses].map((status) => {
+        const alike = refusals.filter((refusal) => refusal.status === status);
+        const own = text.examples.filter((example) => example.status === status);
+        return [status, this.#problem(route, status, alike, own)];
+      }),
+    );
+  }
+
+  /** A problem that is described with the words of the error codes alone is shared. */
+  #problem(
+    route: Route,
+    status: number,
+    refusals: readonly Refusal[],
+    own: readonly Example[],
+  ): object {
+    const isLogin = route.tag === AUTH_TAG;
+    const codes = refusals.map(({ errorCode }) => schemaName(errorCode)).join("Or");
+    const name = isLogin ? `Login${status}` : codes;
+    const isOwn = own.length > 0 || refusals.some(({ text }) => text !== "");
+    const response = isLogin ? loginProblem(status, own) : problemResponse(status, refusals, own);
+    if (isOwn) return response;
+    this.responses[name] ??= response;
+    return { $ref: `#/components/responses/${name}` };
+  }
+}
+
+function problemResponse(
+  status: number,
+  refusals: readonly Refusal[],
+  own: readonly Example[],
+): object {
+  const schemas = refusals.map(({ errorCode, fieldCodes }) =>
+    fieldCodes.length === 0
+      ? { $ref: `#/components/schemas/${schemaName(errorCode)}` }
+      : refinedProblem(schemaName(errorCode), fieldCodes),
+  );
+  const missing = refusals.filter(
+    ({ errorCode }) => !own.some(({ answer }) => codeOf(answer) === errorCode),
+  );
+  const shared = missing.map(({ errorCode }) => [
+    errorCode,
+    { $ref: `#/components/examples/${errorCode}` },
+  ]);
+  return {
+    description: refusals
+      .map(
+        ({ errorCode, text }) =>
+          `- ${codeLink(errorCode)}: ${text || ERROR_ENTRIES[errorCode]!.cause}`,
+      )
+      .join("\n"),
+    ...headersOf(status),
+    content: {
+      [PROBLEM_MEDIA]: {
+        schema: schemas.length === 1 ? schemas[0] : { oneOf: schemas },
+        examples: {
+          ...examplesOf(own, ({ answer }) => answer).examples,
+          ...Object.fromEntries(shared),
+        },
+      },
+    },
+  };
+}
+
+/** Refusals of a login have no code. */
+function loginProblem(status: number, own: readonly Example[]): object {
+  const entry = Object.entries(ERROR_ENTRIES).find(([code]) => STATUSES.get(code) === status)?.[1];
+  const error = entry?.example.detail ?? "";
+  const examples = { refused: { value: { success: false, error } } };
+  return {
+    description: own[0]?.title ?? entry?.cause ?? "",
+    ...headersOf(status === 503 ? status : 0),
+    content: {
+      [JSON_MEDIA]: {
+        schema: { $ref: "#/components/schemas/LoginFailure" },
+        ...(own.length === 0 ? { examples } : examplesOf(own, ({ answer }) => answer)),
+      },
+    },
+  };
+}
+
+const HEADERS: Readonly<Record<number, string>> = {
+  307: "Location",
+  405: "Allow",
+  429: "Retry-After",
+  503: "Retry-After",
+};
+
+/** The headers of a refusal. */
+function headersOf(status: number): object {
+  const name = HEADERS[status];
+  const own = name === undefined ? {} : headerOf(name);
+  return { headers: { ...headerOf("X-Request-Id"), ...own } };
+}
+
+function headerOf(name: string): object {
+  return { [name]: { $ref: `#/components/headers/${name}` } };
+}
+
+function codeOf(answer: unknown): unknown {
+  return (answer as { readonly errorCode?: unknown } | undefined)?.errorCode;
+}
+
+/** Named examples; the key of an example is its title in a short form. */
+function examplesOf(examples: readonly Example[], valueOf: (example: Example) => unknown) {
+  const named = examples.map((example) => {
+    const key = example.title.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
+    return [key, { summary: example.title, value: valueOf(example) }] as const;
+  });
+  return { examples: Object.fromEntries(named) };
+}
+
+/** The example of a parameter, from the target of the first example. */
+function exampleOf(shape: Shape, text: string | null | undefined): object {
+  if (text === null || text === undefined || text.startsWith("%7B")) return {};
+  if (shape["type"] === "array") return { example: [text] };
+  return { example: shape["type"] === "string" ? text : (JSON.parse(text) as unknown) };
+}
+
+/** Segments of paths whose id is not that of their singular. */
+const NOUNS: Readonly<Record<string, string>> = {
+  series: "series",
+  seatmap: "schema",
+  clone: "schema to clone, or of the clone operation",
+};
+
+/** What an id in a path identifies: the last noun before it. */
+function idText(path: string, name: string): string {
+  const noun = name === "id" ? path.slice(0, path.indexOf("{id}")).split("/").at(-2)! : name;
+  const words = NOUNS[noun] ?? noun.replace(/(Id|s)$/, "").replaceAll("_", " ");
+  return `The id of the ${words}.`;
+}
+
+// The AsyncAPI 3 document: the messages of the WebSockets, derived from their shapes.
+
+const CHANNEL = "bookingCommands";
+const DESCRIPTION =
+  "The WebSockets of the service: booking commands, and the stream of an event. The guide at " +
+  "/docs/commands and /docs/live describes close codes, and the binary layout of commands.";
+
+export function asyncApiDocument(version: string): object {
+  const schemas = new Schemas();
+  const names = [new JsonProtocol(), new BinaryProtocol()].map(({ name }) => name);
+  const [json, binary] = names;
+  const bytes = { type: "string", contentEncoding: "binary" };
+  const messages = {
+    credit: {
+      summary: "The first message of the server: what a client may send.",
+      contentType: "application/json",
+      payload: schemas.refer(CREDIT, "Credit"),
+      examples: [{ payload: { type: "credit", ...LIMITS } }],
+    },
+    commands: {
+      summary: `A frame of commands (${json}).`,
+      contentType: "application/json",
+      payload: schemas.refer(COMMANDS_FRAME, "Command"),
+    },
+    answers: {
+      summary: `The answers to commands, in their order (${json}).`,
+      contentType: "application/json",
+      payload: schemas.refer(ANSWERS_FRAME, "CommandAnswer"),
+    },
+    binaryCommands: {
+      summary: `A frame of commands and handles in the binary layout (${binary}).`,
+      contentType: "application/octet-stream",
+      payload: bytes,
+    },
+    binaryAnswers: {
+      summary: `The answers to commands in the binary layout (${binary}).`,
+      contentType: "application/octet-stream",
+      payload: bytes,
+    },
+  };
+  const stream = streamChannel(schemas);
+  const refer = (name: string) => ({ $ref: `#/channels/${CHANNEL}/messages/${name}` });
+  const operation = (action: string, ...sent: readonly (keyof typeof messages)[]) => ({
+    action,
+    channel: { $ref: `#/channels/${CHANNEL}` },
+    messages: sent.map(refer),
+  });
+  return {
+    asyncapi: "3.0.0",
+    info: { title: "Frontrow", version, description: DESCRIPTION },
+    channels: {
+      [CHANNEL]: {
+        address: SOCKET_PATH,
+        description: "The command socket of an organization.",
+        messages: Object.fromEntries(
+          Object.keys(messages).map((name) => [name, { $ref: `#/components/messages/${name}` }]),
+        ),
+        bindings: { ws: { method: "GET", headers: handshake(names), bindingVersion: "0.1.0" } },
+      },
+      ...stream.channels,
+    },
+    operations: {
+      takeCommands: operation("receive", "commands", "binaryCommands"),
+      sendAnswers: operation("send", "credit", "answers", "binaryAnswers"),
+      ...stream.operations,
+    },
+    components: { messages: { ...messages, ...stream.messages }, schemas: schemas.all },
+  };
+}
+
+function handshake(names: readonly string[]): object {
+  const key = { type: "string", description: "The secret key of the organization." };
+  const protocol = { type: "string", enum: names };
+  const properties = { "X-API-Key": key, "Sec-WebSocket-Protocol": protocol };
+  return { type: "object", properties, required: ["X-API-Key"] };
+}
+
+// The stream of an event as a part of the AsyncAPI document.
+
+const STREAM_CHANNEL = "eventStream";
+const PROTOCOLS = ["frontrow.stream.v1+json", "frontrow.stream.v1+msgpack"];
+
+/** Channel, operation and messages, to be joined with those of the other WebSockets. */
+function streamChannel(schemas: Schemas) {
+  const messages = {
+    snapshot: {
+      summary: "The whole map of the event: the first message, unless changes continue one.",
+      contentType: "application/json",
+      payload: schemas.refer(SNAPSHOT, "StreamSnapshot"),
+    },
+    changes: {
+      summary: "What has changed, oldest first.",
+      contentType: "application/json",
+      payload: schemas.refer(CHANGES, "StreamChanges"),
+    },
+    heartbeat: {
+      summary: "After 15 seconds without a change.",
+      contentType: "application/json",
+      payload: schemas.refer(HEARTBEAT, "StreamHeartbeat"),
+      examples: [{ payload: { type: "heartbeat", sequence: 4_713 } }],
+    },
+  };
+  const names = Object.keys(messages);
+  const channel = { $ref: `#/channels/${STREAM_CHANNEL}` };
+  const inChannel = names.map((name) => ({
+    $ref: `#/channels/${STREAM_CHANNEL}/messages/${name}`,
+  }));
+  return {
+    messages,
+    channels: {
+      [STREAM_CHANNEL]: {
+        address: STREAM_PATH,
+        description: "The changes of one event. The guide at /docs/live describes its close codes.",
+        parameters: { id: { description: "The id of the event." } },
+        messages: Object.fromEntries(
+          names.map((name) => [name, { $ref: `#/components/messages/${name}` }]),
+        ),
+        bindings: { ws: { method: "GET", ...streamHandshake(), bindingVersion: "0.1.0" } },
+      },
+    },
+    operations: { sendChanges: { action: "send", channel, messages: inChannel } },
+  };
+}
+
+function streamHandshake(): object {
+  const key = { type: "string", description: "The secret key of the organization." };
+  const protocol = { type: "string", enum: PROTOCOLS };
+  const properties = { "X-API-Key": key, "Sec-WebSocket-Protocol": protocol };
+  const since = { type: "integer", description: "Send the changes after this sequence number." };
+  const ticket = { type: "string", description: "A ticket for the event, in place of the key." };
+  return {
+    headers: { type: "object", properties },
+    query: { type: "object", properties: { since, ticket } },
+  };
+}

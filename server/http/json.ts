@@ -1,0 +1,198 @@
+/**
+ * Request bodies as values: strict UTF-8, bounded depth, and no member name that reaches into an
+ * object's prototype. A body is refused before any other code sees it.
+ */
+import { isAscii, isUtf8 } from "node:buffer";
+import { parseInPieces } from "../../engine/layout/document.ts";
+import type { FieldError } from "../../engine/results.ts";
+import { normalLocalDateTime } from "../../engine/schema.ts";
+
+const DEPTH_MAX = 32;
+const FORBIDDEN = new Set(["__proto__", "constructor", "prototype"]);
+/** An escape of half a character. In UTF-8, nothing else can leave a text with a lone surrogate. */
+const HALF_ESCAPE = /\\u[dD][89a-fA-F]/;
+/** A lone surrogate can be held in memory, but not written to a file. */
+const HALF = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
+const HALF_REASON = "The body has half of a character (a lone surrogate).";
+/** A forbidden name, or an escape that could spell one or a lone surrogate. */
+const SUSPICIOUS = /__proto__|constructor|prototype|\\u/;
+/** The start of an escape. */
+const ESCAPE = "\\u";
+/** U+FEFF at the start of a text says that it is UTF-8. */
+const BYTE_ORDER_MARK = 0xfeff;
+
+/** `isAscii` is true only when no text of the value can hold another character. */
+export type Parsed =
+  | { readonly ok: true; readonly value: unknown; readonly isAscii: boolean }
+  | { readonly ok: false; readonly reason: string };
+
+export const NO_MEMBERS: Parsed = { ok: true, value: {}, isAscii: true };
+
+/** Cost: O(bytes), usually 100. */
+export function parseJson(bytes: Buffer): Parsed {
+  if (!isUtf8(bytes)) return { ok: false, reason: "The body is not UTF-8." };
+  const marked = bytes.toString("utf8");
+  const text = marked.charCodeAt(0) === BYTE_ORDER_MARK ? marked.slice(1) : marked;
+  if (isTooDeep(bytes))
+    return { ok: false, reason: `The body is nested over ${DEPTH_MAX} levels.` };
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // The parser's message quotes the body and differs between versions.
+    return { ok: false, reason: "The body is not JSON." };
+  }
+  const isSuspicious = SUSPICIOUS.test(text);
+  const reason = isSuspicious ? objection(value, HALF_ESCAPE.test(text)) : null;
+  if (reason !== null) return { ok: false, reason };
+  return { ok: true, value, isAscii: !isSuspicious && isAscii(bytes) };
+}
+
+/**
+ * Does what `parseJson` does with an object of long lists, without having it as one text.
+ * Cost: O(bytes).
+ */
+export function parseLongJson(bytes: Buffer): Parsed {
+  if (!isUtf8(bytes) || isTooDeep(bytes)) return parseJson(bytes);
+  let value: unknown;
+  try {
+    value = parseInPieces(bytes, (from, to) => bytes.toString("utf8", from, to));
+  } catch {
+    return parseJson(bytes);
+  }
+  const isSuspicious = [...FORBIDDEN, ESCAPE].some((text) => bytes.includes(text));
+  const reason = isSuspicious ? objection(value, bytes.includes(ESCAPE)) : null;
+  if (reason !== null) return { ok: false, reason };
+  return { ok: true, value, isAscii: !isSuspicious && isAscii(bytes) };
+}
+
+const [QUOTE, BACKSLASH] = [0x22, 0x5c];
+const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
+
+/** Counts brackets outside of strings, before the parser spends time on them. */
+function isTooDeep(bytes: Uint8Array): boolean {
+  let depth = 0;
+  let isText = false;
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i]!;
+    if (isText) {
+      if (byte === BACKSLASH) i += 1;
+      else if (byte === QUOTE) isText = false;
+    } else if (byte === QUOTE) {
+      isText = true;
+    } else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
+      depth += 1;
+      if (depth > DEPTH_MAX) return true;
+    } else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) {
+      depth -= 1;
+    }
+  }
+  return false;
+}
+
+/**
+ * @param mayHaveHalves - Whether a text may have half of a character.
+ * @returns Why the value is refused; null when all its names and texts are allowed.
+ * Cost: O(values), and O(characters) when there may be halves.
+ */
+function objection(value: unknown, mayHaveHalves: boolean): string | null {
+  if (typeof value === "string") return mayHaveHalves && HALF.test(value) ? HALF_REASON : null;
+  if (value === null || typeof value !== "object") return null;
+  if (Array.isArray(value)) {
+    for (const item of value) {
+      const inner = objection(item, mayHaveHalves);
+      if (inner !== null) return inner;
+    }
+    return null;
+  }
+  for (const name of Object.keys(value)) {
+    if (FORBIDDEN.has(name)) return `The member name ${name} is not allowed.`;
+    const member = (value as Readonly<Record<string, unknown>>)[name];
+    const inner = objection(name, mayHaveHalves) ?? objection(member, mayHaveHalves);
+    if (inner !== null) return inner;
+  }
+  return null;
+}
+
+// Numbers as they were sent. JSON.parse rounds what a double cannot hold, so a refusal looks up the
+// text of a rejected number in the body.
+
+const LITERAL_LENGTH_MAX = 256;
+/** A text, which is skipped, or a number. */
+const TEXT_OR_NUMBER = /"(?:\\.|[^"\\])*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+const STEPS = /[^.[\]]+/g;
+
+/** A number in the notation of JSON, to be written into an answer unchanged. */
+export class NumberLiteral {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/**
+ * The errors with their rejected numbers as they are in the body.
+ *
+ * @param body - Null for a long one, which is a layout, and is not read again.
+ */
+export function errorsAsSent(
+  errors: readonly FieldError[],
+  body: Buffer | null,
+): readonly FieldError[] {
+  if (!errors.some(isRounded)) return errors;
+  const sent = body === null ? null : withNumbersAsTexts(body.toString("utf8"));
+  return errors.map((error) =>
+    isRounded(error) ? { ...error, rejectedValue: literalAt(sent, error.field) } : error,
+  );
+}
+
+/** Whether the rejected value may differ from the number that was sent. */
+function isRounded({ rejectedValue }: FieldError): boolean {
+  return typeof rejectedValue === "number" && !Number.isSafeInteger(rejectedValue);
+}
+
+/** @param text - JSON that was parsed before. */
+function withNumbersAsTexts(text: string): unknown {
+  return JSON.parse(
+    text
+      .replace(/^\ufeff/, "")
+      .replace(TEXT_OR_NUMBER, (token) => (token.startsWith('"') ? token : `"${token}"`)),
+  );
+}
+
+/** @param field - In the notation of the interface, such as `seats[1].id`. */
+function literalAt(sent: unknown, field: string): NumberLiteral | null {
+  let value = sent;
+  // The name of a member may look like several steps, which lead nowhere.
+  for (const step of field.match(STEPS) ?? []) {
+    value = (value as Readonly<Record<string, unknown>> | null | undefined)?.[step];
+  }
+  const isShort = typeof value === "string" && value.length <= LITERAL_LENGTH_MAX;
+  return isShort ? new NumberLiteral(value as string) : null;
+}
+
+// Moments as text: in queries, where a date stands for its midnight, and in answers.
+
+/** In the form in which events keep their times, so that the two compare as text. */
+export function momentOf(text: string): string {
+  return normalLocalDateTime(text.includes("T") ? text : `${text}T00:00`);
+}
+
+/** Milliseconds since 1970 on the service clock, which is UTC. */
+export function momentMs(text: string): number {
+  return Date.parse(`${momentOf(text)}Z`);
+}
+
+/** The last second shown: most objects of a page changed in the same few seconds. */
+const shown = { second: NaN, text: "" };
+
+/** The service clock is UTC; the interface shows it without offset, with three decimals. */
+export function localDateTime(timeMs: number): string {
+  const second = Math.floor(timeMs / 1_000);
+  if (second !== shown.second) {
+    shown.text = new Date(second * 1_000).toISOString().slice(0, -"000Z".length);
+    shown.second = second;
+  }
+  return shown.text + String(timeMs - second * 1_000).padStart(3, "0");
+}

@@ -1,0 +1,302 @@
+/**
+ * The changes of an event after a record: recent ones from memory, older ones from the audit trail.
+ * A client does not see where one ends and the other begins.
+ */
+import type { EventRow } from "../../engine/catalog.ts";
+import type { Engine } from "../../engine/engine.ts";
+import {
+  AuditGap,
+  type AuditOutcome,
+  type ChangePage,
+  type EventChange,
+  placesOf,
+  type SeatAfter,
+  type WaitingClient,
+} from "../../engine/queries/history.ts";
+import { Result } from "../../engine/results.ts";
+import { inSlices } from "../api/overload.ts";
+import type { AuditTrail } from "../api/services.ts";
+import { type Answer, answer, FrontResult, jsonBytes, type Problem } from "../http/answers.ts";
+import { changeView, seatView } from "./change-view.ts";
+
+/** Reads of the trail for the followers of one organization; others wait for their turn. */
+export const TRAIL_READS_MAX = 16;
+/** Of all organizations: other questions to the trail need room too. */
+export const ALL_TRAIL_READS_MAX = 256;
+
+/** Recent changes in memory, wherever they are kept. */
+export interface RecentSource {
+  /** The last record on disk. */
+  readonly durableSequence: number;
+  /** The last record of an event on disk. */
+  lastOf(partition: number): number;
+  /** Null when not all changes after `since` are in memory. */
+  page(event: EventRow, since: number, limit: number): ChangePage | null;
+  /** As `page`, up to a record and to the end of a block of changes, so that many can share it. */
+  block(event: EventRow, since: number, until: number): readonly EventChange[] | null;
+  /** Calls back when changes of an event have come to disk. @returns Ends it. */
+  watch(partition: number, onChanged: () => void): () => void;
+  /** Memory that the changes take. */
+  readonly bytes: number;
+  /** Milliseconds since 1970: the time of the oldest change; 0 when there is none. */
+  readonly oldestMs: number;
+}
+
+/** Who asks, and for what. */
+export interface Asked {
+  readonly eventId: string;
+  readonly since: number;
+  readonly limit: number;
+  /** As by `askerOf`. */
+  readonly asker: string;
+}
+
+export class EventChanges {
+  readonly recent: RecentSource;
+  readonly #engine: Engine;
+  readonly #audit: AuditTrail;
+  readonly #turns = new Turns(TRAIL_READS_MAX, null);
+  readonly #turnsOfAll = new Turns(ALL_TRAIL_READS_MAX, null);
+
+  constructor(engine: Engine, audit: AuditTrail, recent: RecentSource) {
+    this.#engine = engine;
+    this.#audit = audit;
+    this.recent = recent;
+  }
+
+  /** @param client - Whose question to the trail is dropped when it has gone. */
+  page(asked: Asked, client?: WaitingClient): ChangePage | Promise<ChangePage | Problem> {
+    return this.#recentPage(asked) ?? this.#trailed(asked, client);
+  }
+
+  /**
+   * As `page`, for a client that follows the event. After a restart very many of them come at once:
+   * they take turns, so that none is refused.
+   */
+  pageInTurn(asked: Asked, client: WaitingClient): ChangePage | Promise<ChangePage | Problem> {
+    return this.#recentPage(asked) ?? this.#trailedInTurn(asked, client);
+  }
+
+  #recentPage(asked: Asked): ChangePage | null {
+    const { eventId, since, limit } = asked;
+    const event = this.#engine.state.catalog.events.get(eventId);
+    if (event === undefined || since > this.recent.durableSequence) return null;
+    return this.recent.page(event, since, limit);
+  }
+
+  async #trailedInTurn(asked: Asked, client: WaitingClient): Promise<ChangePage | Problem> {
+    const read = () => this.#trailed(asked, client);
+    const readAmongAll = () => this.#turnsOfAll.run("all", read, client);
+    const page = await this.#turns.run(asked.asker, readAmongAll, client);
+    return page ?? refuseGap({ gap: AuditGap.UNAVAILABLE, extent: null }, asked.since);
+  }
+
+  async #trailed(asked: Asked, client?: WaitingClient): Promise<ChangePage | Problem> {
+    const { eventId, since, limit, asker } = asked;
+    const question = { about: "changes", eventId, since, limit } as const;
+    const outcome = await this.#audit.ask(question, asker, client);
+    return outcome.gap === null ? outcome.value : refuseGap(outcome, since);
+  }
+}
+
+type Missing = Exclude<AuditOutcome<never>, { readonly gap: null }>;
+
+function refuseGap({ gap, extent }: Missing, since: number): Problem {
+  switch (gap) {
+    case AuditGap.TOO_EARLY:
+    case AuditGap.TOO_LATE:
+      return historyGone(since, extent?.firstSequence ?? 1);
+    case AuditGap.NO_EVENT:
+      return { refused: Result.ENTITY_NOT_FOUND, detail: "There is no such event." };
+    case AuditGap.BUSY:
+      return { refused: Result.OVERLOADED, detail: "Too many questions wait; try again." };
+    case AuditGap.TOO_MANY:
+    case AuditGap.TOO_LONG:
+    case AuditGap.UNAVAILABLE:
+      return {
+        refused: Result.LOG_UNAVAILABLE,
+        detail: "The audit trail cannot be read just now.",
+      };
+  }
+  return gap satisfies never;
+}
+
+/** @param first - The first record whose changes are kept. */
+function historyGone(rejectedValue: number, first: number): Problem {
+  const sequence = first - 1;
+  const message = `must be ${sequence} or greater, and not after the last record`;
+  return {
+    refused: FrontResult.HISTORY_GONE,
+    detail: `Changes after ${rejectedValue} are not kept, or there is no such record yet.`,
+    errors: [{ field: "since", code: "RANGE", message, rejectedValue }],
+    sequence,
+  };
+}
+
+// A page of changes as an answer. A change may be of every seat of a large layout.
+
+/** A page of so many seats and areas is written at once, and longer ones in such pieces. */
+const PLACES_PER_PIECE = 1_000;
+
+/** @param owner - Of its long work. */
+export function changesPage(
+  { changes, hasMore: more }: ChangePage,
+  since: number,
+  owner: number,
+): Answer | Promise<Answer> {
+  const sequence = changes.at(-1)?.sequence ?? since;
+  const places = changes.reduce((total, change) => total + placesOf(change), 0);
+  if (places <= PLACES_PER_PIECE) {
+    const views = changes.map((change) => changeView(change, false));
+    return answer(200, { sequence, more, changes: views });
+  }
+  return inSlices(longPage({ sequence, more }, changes), owner);
+}
+
+function* longPage(facts: object, changes: readonly EventChange[]): Generator<void, Answer> {
+  const pieces: Buffer[] = [Buffer.from(`${openEnd(facts)}"changes":[`)];
+  let comma = "";
+  for (const change of changes) {
+    const { seats: _seats, ...rest } = changeView({ ...change, seats: [] }, false);
+    pieces.push(Buffer.from(`${comma}${openEnd(rest)}"seats":[`));
+    yield* addSeats(pieces, change.seats);
+    pieces.push(Buffer.from("]}"));
+    comma = ",";
+    yield;
+  }
+  pieces.push(Buffer.from("]}"));
+  return jsonBytes(200, Buffer.concat(pieces));
+}
+
+function* addSeats(pieces: Buffer[], seats: readonly SeatAfter[]): Generator<void, void> {
+  for (let start = 0; start < seats.length; start += PLACES_PER_PIECE) {
+    const views = seats.slice(start, start + PLACES_PER_PIECE).map(seatView);
+    const comma = start === 0 ? "" : ",";
+    pieces.push(Buffer.from(comma + JSON.stringify(views).slice(1, -1)));
+    yield;
+  }
+}
+
+/** @returns The JSON of an object that is not empty, to which a member is about to be added. */
+function openEnd(value: object): string {
+  return `${JSON.stringify(value).slice(0, -1)},`;
+}
+
+// What clients may take at a time: so much of something, or turns.
+
+/** How many of something each organization may have at a time. */
+export class Quota {
+  readonly #max: number;
+  readonly #taken = new Map<number, number>();
+  /** Of all organizations. */
+  count = 0;
+  /** How often there were too many. */
+  refused = 0;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** @returns Whether there was room for one more. */
+  take(organizationId: number): boolean {
+    const taken = this.#taken.get(organizationId) ?? 0;
+    if (taken >= this.#max) {
+      this.refused += 1;
+      return false;
+    }
+    this.#taken.set(organizationId, taken + 1);
+    this.count += 1;
+    return true;
+  }
+
+  giveBack(organizationId: number): void {
+    const left = this.#taken.get(organizationId)! - 1;
+    if (left === 0) this.#taken.delete(organizationId);
+    else this.#taken.set(organizationId, left);
+    this.count -= 1;
+  }
+}
+
+/** Those who have their turn now, and those who wait for one. */
+interface Line {
+  running: number;
+  /** In their order. */
+  readonly waiting: Set<() => void>;
+}
+
+/**
+ * Work that takes memory or time: each organization has so much of it under way at a time, and the
+ * rest waits. Work that takes long loses its turn, but goes on.
+ */
+export class Turns {
+  readonly #max: number;
+  readonly #turnMs: number | null;
+  /** By organization, or by another name of those who share the turns. */
+  readonly #lines = new Map<number | string, Line>();
+
+  /** @param turnMs - Null when the work always ends by itself. */
+  constructor(max: number, turnMs: number | null) {
+    this.#max = max;
+    this.#turnMs = turnMs;
+  }
+
+  /**
+   * @param client - Loses its place in the line when it has gone.
+   * @returns What `work` returns; null when the client has gone before its turn.
+   */
+  async run<Value>(
+    name: number | string,
+    work: () => Promise<Value>,
+    client: WaitingClient = { onGone: null },
+  ): Promise<Value | null> {
+    const line = this.#lineOf(name);
+    if (line.running < this.#max) line.running += 1;
+    else if (!(await waitIn(line, client))) return null;
+    let isOver = false;
+    const end = () => {
+      if (isOver) return;
+      isOver = true;
+      clearTimeout(timer);
+      this.#next(name, line);
+    };
+    const timer = this.#turnMs === null ? undefined : setTimeout(end, this.#turnMs).unref();
+    try {
+      return await work();
+    } finally {
+      end();
+    }
+  }
+
+  #lineOf(name: number | string): Line {
+    let line = this.#lines.get(name);
+    if (line === undefined) this.#lines.set(name, (line = { running: 0, waiting: new Set() }));
+    return line;
+  }
+
+  #next(name: number | string, line: Line): void {
+    const [next] = line.waiting;
+    if (next !== undefined) {
+      line.waiting.delete(next);
+      next();
+      return;
+    }
+    line.running -= 1;
+    if (line.running === 0) this.#lines.delete(name);
+  }
+}
+
+/** @returns Whether it is the client's turn; otherwise it has gone. */
+function waitIn({ waiting }: Line, client: WaitingClient): Promise<boolean> {
+  return new Promise((resolve) => {
+    const begin = () => {
+      client.onGone = null;
+      resolve(true);
+    };
+    waiting.add(begin);
+    client.onGone = () => {
+      client.onGone = null;
+      waiting.delete(begin);
+      resolve(false);
+    };
+  });
+}
