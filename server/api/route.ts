@@ -5,10 +5,9 @@
 import type { Caller, StateSelection } from "../../engine/bodies.ts";
 import type { BookingKind } from "../../engine/commands.ts";
 import type { Shape, TypeOf } from "../../engine/schema.ts";
-import type { Credentials } from "../auth/access.ts";
 import type { Keys } from "../auth/keys.ts";
 import type { Answer, Problem } from "../http/answers.ts";
-import type { LongBody, RequestHead } from "../http/front.ts";
+import type { Credentials, LongBody, RequestHead } from "../http/front.ts";
 import type { Services } from "./services.ts";
 
 export type Method = "get" | "post" | "put" | "delete";

@@ -9,12 +9,11 @@ import type {
   WaitingClient,
 } from "../../engine/queries/history.ts";
 import type { ReplyBudget } from "../../engine/stored-replies.ts";
-import type { Credentials } from "../auth/access.ts";
 import type { Keys } from "../auth/keys.ts";
 import type { RateLimits, Throttle } from "../auth/limits.ts";
 import type { Logins, Passwords } from "../auth/logins.ts";
 import type { Answer, Problem } from "../http/answers.ts";
-import type { Exchange, FirstOfKey, LongBody, RequestHead } from "../http/front.ts";
+import type { Credentials, Exchange, FirstOfKey, LongBody, RequestHead } from "../http/front.ts";
 import type { LiveStats } from "../observe/exposition.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { WaitingWork } from "./overload.ts";

@@ -1,6 +1,6 @@
 /** The subprotocols of a WebSocket, of which the client offers some and the server chooses one. */
 import { Result } from "../../engine/results.ts";
-import type { Credentials } from "../auth/access.ts";
+import type { Credentials } from "../http/front.ts";
 import { FrontResult, type Problem } from "../http/answers.ts";
 import type { RequestHead } from "../http/front.ts";
 import { WEBSOCKET_VERSION } from "../http/sockets.ts";

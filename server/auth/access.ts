@@ -9,16 +9,8 @@ import { isRefused, Result } from "../../engine/results.ts";
 import { Access, type Route } from "../api/route.ts";
 import type { Services } from "../api/services.ts";
 import type { Problem } from "../http/answers.ts";
-import type { RequestHead } from "../http/front.ts";
+import type { Credentials, RequestHead } from "../http/front.ts";
 import type { Principal } from "./keys.ts";
-
-/** The headers that identify the caller, unchanged; empty when they are missing. */
-export interface Credentials {
-  readonly apiKey: string;
-  readonly authorization: string;
-  /** X-Organization-ID. */
-  readonly organizationId: string;
-}
 
 const NOBODY: Caller = {
   actor: { kind: ActorKind.SYSTEM, id: 0 },

@@ -121,8 +121,9 @@ class Arriving {
       return this.#store({ newIds: rows.length, puts: numbered });
     }
     if (table === "webhooks") {
-      const begun = (rows as WebhookRow[]).map(({ earlier: _, ...row }): CatalogPut => {
-        return { table, row: { ...row, activeSince: sequence } };
+      const begun = (rows as WebhookRow[]).map((row): CatalogPut => {
+        const { earlier: _, ...kept } = row;
+        return { table, row: { ...kept, activeSince: sequence } };
       });
       return this.#store({ newIds: 0, puts: begun });
     }

@@ -9,7 +9,8 @@ import { isGranted, isRefused, refuseInvalid, Result } from "../../engine/result
 import { WaitingWork } from "../api/overload.ts";
 import { Access, fingerprintOf } from "../api/route.ts";
 import type { CommandFront, Services } from "../api/services.ts";
-import { admits, type Credentials, identify } from "../auth/access.ts";
+import { admits, identify } from "../auth/access.ts";
+import type { Credentials } from "../http/front.ts";
 import { type Answer, FALSE, type Problem, problemAnswer, TRUE } from "../http/answers.ts";
 import { Exchange } from "../http/front.ts";
 import { type Command, PATHS, SOCKET_PATH } from "./command.ts";

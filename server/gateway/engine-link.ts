@@ -3,7 +3,7 @@
  * of the event loop, and their answers come back by number. A link that breaks is opened again.
  */
 import type { StateSelection } from "../../engine/bodies.ts";
-import type { Credentials } from "../auth/access.ts";
+import type { Credentials } from "../http/front.ts";
 import { AnswerBuffer } from "../commands/answer-buffer.ts";
 import type { Answer } from "../http/answers.ts";
 import type { Exchange } from "../http/front.ts";

@@ -4,6 +4,14 @@ import type { WaitingClient } from "../../engine/queries/history.ts";
 import type { Caller } from "../../engine/bodies.ts";
 import { type Answer, HEALTHY, NOT_READY, type Problem, problemAnswer } from "./answers.ts";
 
+/** The headers that identify the caller, unchanged; empty when they are missing. */
+export interface Credentials {
+  readonly apiKey: string;
+  readonly authorization: string;
+  /** X-Organization-ID. */
+  readonly organizationId: string;
+}
+
 /** The parts of a request that the front looks at. The text of a missing header is empty. */
 export interface Request extends WaitingClient {
   /** Lower case. */

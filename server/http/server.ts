@@ -17,7 +17,7 @@ import uws, {
 } from "uWebSockets.js";
 import { Broken } from "../../engine/assert.ts";
 import { Result } from "../../engine/results.ts";
-import { AMBIGUOUS_TARGET, isAmbiguous } from "../wire/target.ts";
+import { AMBIGUOUS_TARGET, isAmbiguous } from "./target.ts";
 import type { Answer, Problem } from "./answers.ts";
 import { TrustedProxies } from "./client-address.ts";
 import {

@@ -7,7 +7,7 @@ import type { ChangePage, WaitingClient } from "../../engine/queries/history.ts"
 import { isRefused } from "../../engine/results.ts";
 import { OtherWork } from "../api/overload.ts";
 import type { KeyedConnection } from "../api/websockets.ts";
-import type { Credentials } from "../auth/access.ts";
+import type { Credentials } from "../http/front.ts";
 import type { Problem } from "../http/answers.ts";
 import type { Peer, SocketHandler } from "../http/sockets.ts";
 import type { RecentSource } from "./changes.ts";

@@ -21,7 +21,7 @@ import type {
   TicketUse,
 } from "../api/services.ts";
 import { KeyRounds, Subprotocols } from "../api/websockets.ts";
-import { admits, type Credentials, identify } from "../auth/access.ts";
+import { admits, identify } from "../auth/access.ts";
 import {
   type Answer,
   answer,
@@ -34,7 +34,7 @@ import {
   varying,
   zipped,
 } from "../http/answers.ts";
-import type { RequestHead } from "../http/front.ts";
+import type { Credentials, RequestHead } from "../http/front.ts";
 import { localDateTime } from "../http/json.ts";
 import type { LiveStats } from "../observe/exposition.ts";
 import { changesPage, EventChanges, Quota, type RecentSource, Turns } from "./changes.ts";

@@ -82,12 +82,13 @@ export async function play(all: readonly Recipe[], options: PlayOptions): Promis
   const count = (label: string) => (counts[label] = (counts[label] ?? 0) + 1);
   let next = 0;
   let found: Found | null = null;
+  const isOver = () => found !== null || next >= all.length;
   const note = (faults: readonly string[], index = next - 1) => {
     if (faults.length === 0) return;
     found ??= { faults, recipes: [...all.slice(0, next).toSpliced(index, 1), all[index]!] };
   };
   const follow = async (player: Player) => {
-    while (found === null && next < all.length) {
+    while (!isOver()) {
       const index = next++;
       const recipe = all[index]!;
       const { heard, faults } = await player.play(recipe);
@@ -116,11 +117,11 @@ export async function play(all: readonly Recipe[], options: PlayOptions): Promis
   return { counts, found, gatewayMiB: stage.gateway.peakMiB };
 }
 
-function labelsOf({ kind, departure, disturbance }: Recipe): string[] {
+function labelsOf({ kind, departure, disturbance: failure }: Recipe): string[] {
   return [
     kind,
     ...(departure === undefined ? [] : ["client leaves"]),
-    ...(disturbance === undefined ? [] : ["engine fails", `engine: ${disturbance.kind}`]),
+    ...(failure === undefined ? [] : ["engine fails", `engine: ${failure.kind}`]),
   ];
 }
 

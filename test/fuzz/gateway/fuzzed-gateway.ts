@@ -17,7 +17,7 @@ const FORBIDDEN_ANSWER =
 export const GATEWAY_MIB_MAX = 384;
 const POLL_MS = 50;
 const POLL_MS_MAX = 5_000;
-/** A link that is open when the engine is back may still end as silent: it is checked each 250 ms. */
+/** An open link may still end as silent when the engine is back: the check runs every 250 ms. */
 const SETTLE_MS = 300;
 const BACK_MS_MAX = 20_000;
 /** An exit follows the last answer, and a connection elsewhere its request. */
@@ -47,11 +47,15 @@ export class FuzzedGateway {
         .resume()
         .end(FORBIDDEN_ANSWER);
     });
-    void child.exited.then(({ code, signal }) => {
-      this.#hasEnded = true;
-      if (this.#isClosing) return;
-      this.#faults.push(`the gateway ended with ${code ?? signal}: ${lastWords(child)}`);
-    });
+    void this.#watchExit();
+  }
+
+  async #watchExit(): Promise<void> {
+    const { child } = this.#parts;
+    const { code, signal } = await child.exited;
+    this.#hasEnded = true;
+    if (this.#isClosing) return;
+    this.#faults.push(`the gateway ended with ${code ?? signal}: ${lastWords(child)}`);
   }
 
   static async start(enginePort: number, secret: string, folder: string): Promise<FuzzedGateway> {
@@ -86,15 +90,19 @@ export class FuzzedGateway {
 
   /** One after the other. Settles when the gateway is ready again. */
   disturb(disturbance: Disturbance): Promise<void> {
-    this.#disturbing = this.#disturbing.then(async () => {
-      this.#isDisturbed = true;
-      await this.#parts.cable.disturb(disturbance);
-      await this.#untilReady();
-      await sleep(SETTLE_MS);
-      await this.#untilReady();
-      this.#isDisturbed = false;
-    });
+    const before = this.#disturbing;
+    this.#disturbing = this.#disturbAfter(before, disturbance);
     return this.#disturbing;
+  }
+
+  async #disturbAfter(before: Promise<void>, disturbance: Disturbance): Promise<void> {
+    await before;
+    this.#isDisturbed = true;
+    await this.#parts.cable.disturb(disturbance);
+    await this.#untilReady();
+    await sleep(SETTLE_MS);
+    await this.#untilReady();
+    this.#isDisturbed = false;
   }
 
   async #untilReady(): Promise<void> {

@@ -101,7 +101,7 @@ test("a fast disk → a small batch is durable without the thread pool", async (
   expect(log.acknowledged).toBe(WRITES + RECORDS_MAX);
 });
 
-test("records come while the pool writes and when answers leave → batches stay in order", async () => {
+test("records come while the pool writes and answers leave → batches stay in order", async () => {
   const { log } = await fastLog();
   const inner = log.journal.durable;
   let more = 3;

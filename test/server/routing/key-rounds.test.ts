@@ -1,6 +1,6 @@
 /** How soon a connection hears that its key has ended. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { Credentials } from "../../../server/auth/access.ts";
+import type { Credentials } from "../../../server/http/front.ts";
 import { type KeyedConnection, KeyRounds } from "../../../server/api/websockets.ts";
 
 class Connection implements KeyedConnection {

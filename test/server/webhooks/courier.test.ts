@@ -72,7 +72,7 @@ test("a webhook is not sent what another one is sent from before its creation", 
   expect(sending.sent.flatMap(({ sequences }) => sequences)).toContain(before);
 });
 
-/** Each books, changes the webhook, and books again; the delivery of a change is of type `change`. */
+/** Each books, changes the webhook, and books again; a change is delivered as type `change`. */
 const FILTERS: readonly (readonly [string, Filter, Filter, before: boolean, after: boolean])[] = [
   ["types without changes", () => ({}), () => ({ events: ["status"] }), true, false],
   ["types with changes", () => ({ events: ["status"] }), () => ({}), false, true],

@@ -72,7 +72,7 @@ export function ask(dispatch: Dispatch, request: Request): Promise<Answer> {
         witness(route, request, answer);
         resolve(answer);
       } catch (error) {
-        reject(error as Error);
+        reject(error);
       }
     });
     exchange.find(dispatch);

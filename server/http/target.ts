@@ -1,5 +1,5 @@
 /** Request targets: a target is a path of this server, never a URL to resolve. */
-import { FrontResult, type Problem } from "../http/answers.ts";
+import { FrontResult, type Problem } from "./answers.ts";
 
 /**
  * `//` at the start, a backslash, or a dot segment, also percent-encoded: browsers, proxies and URL
