@@ -160,18 +160,21 @@ test("a close after the log failed does not wait for a snapshot", async () => {
     operation === "sync" && path.endsWith(".log") ? { code: "EIO" } : null;
   process.append(1);
   process.snapshots.request();
-  await settle();
+  await process.settled(() => process.journal.hasFailed);
   await process.snapshots.stop();
   expect(process.reports.map(({ failure }) => failure !== null)).toEqual([true]);
 });
 
 test("a close gives up a snapshot that does not end, and keeps the log", async () => {
   const folder = folderOf();
-  const disk = diskOn(folder);
-  const process = await StoreProcess.start({ folder, history, disk });
+  const startSnapshotThread: StartSnapshotThread = () => ({
+    // It never answers.
+    post() {},
+    keepAlive() {},
+    terminate: () => Promise.resolve(),
+  });
+  const process = await StoreProcess.start({ folder, history, startSnapshotThread });
   await process.commit(4);
-  // Its writer never answers.
-  disk.decide = ({ operation }) => (operation === "create" ? { dies: true } : null);
   process.snapshots.request();
   await settle();
   const stopped = process.snapshots.stop().then(() => "stopped");

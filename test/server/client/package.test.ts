@@ -31,7 +31,7 @@ test("the client imports nothing but itself, and Node in the files for Node", ()
   for (const name of files) {
     const text = readFileSync(`server/client/${name}`, "utf8");
     const imports = [...text.matchAll(/(?:from|import\() ?"([^"]+)"/g)].map(([, from]) => from!);
-    const isForNode = name === "node-socket.ts" || name === "frames.ts";
+    const isForNode = name === "node-socket.ts";
     const foreign = imports.filter((from) => !from.startsWith("./"));
     const wrong = foreign.filter((from) => !isForNode || !from.startsWith("node:"));
     expect([name, wrong]).toEqual([name, []]);
@@ -52,11 +52,5 @@ test("a browser loads no file for Node, and the stream without the commands", ()
   const all = loadedWith("client.ts");
   expect(all).toContain("connection.ts");
   expect(all).not.toContain("node-socket.ts");
-  expect([...loadedWith("stream.ts")].sort()).toEqual([
-    "addresses.ts",
-    "browser-socket.ts",
-    "connection.ts",
-    "socket.ts",
-    "stream.ts",
-  ]);
+  expect([...loadedWith("stream.ts")].sort()).toEqual(["connection.ts", "socket.ts", "stream.ts"]);
 });
