@@ -8,7 +8,7 @@ import type { StateSelection } from "../../engine/bodies.ts";
 import { type FieldError, isRefused, refuseInvalid, Result } from "../../engine/results.ts";
 import { WaitingWork } from "../api/overload.ts";
 import { type Route, wantsRepresentation } from "../api/route.ts";
-import { type Match, refuseRoute, Router } from "../api/router.ts";
+import { type Match, refuseRoute, Router, withoutSlash } from "../api/router.ts";
 import { asSent, readBody, refuseHead } from "../api/validate.ts";
 import { callNamed, CALLS } from "../commands/command.ts";
 import {
@@ -101,7 +101,7 @@ export class GatewayFront implements Front<GatewayFound> {
 
   #classify(match: Match, path: string): GatewayFound {
     const { route, bodyBytesMax, isFixed = false } = match;
-    const isOwn = OWN_PATHS.has(path) || path.startsWith(INTERNAL_PATHS);
+    const isOwn = OWN_PATHS.has(withoutSlash(path)) || path.startsWith(INTERNAL_PATHS);
     const isLink = route?.method === "post" && BOOKING.test(route.path);
     const way = isOwn ? Way.OWN : isLink ? Way.LINK : Way.HTTP;
     const name = isLink && route.isLegacy !== true ? callNamed(route.path.split("/").at(-1)) : null;
@@ -151,11 +151,12 @@ export class GatewayFront implements Front<GatewayFound> {
     const { link, metrics, metricsAuthorization } = this.#options;
     const { path, authorization, found } = exchange;
     const { match } = found!;
+    const name = withoutSlash(path);
     const isHidden = path.startsWith(INTERNAL_PATHS);
     if (isHidden || match.route === undefined) {
       exchange.respond(this.refuse(isHidden ? NOT_HERE : refuseRoute(match), exchange));
-    } else if (path === "/healthz") exchange.respond(HEALTHY);
-    else if (path === "/readyz") {
+    } else if (name === "/healthz") exchange.respond(HEALTHY);
+    else if (name === "/readyz") {
       const isReady = link.isReady && !this.isStopping;
       exchange.respond(isReady ? HEALTHY : this.refuse(LOST, exchange));
     } else {
