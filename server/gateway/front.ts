@@ -28,7 +28,7 @@ import { version } from "../program.ts";
 import { legacyProblem } from "../routes/v1-booking.ts";
 import { type EngineLink, type Engines, fitsCall } from "./engine-link.ts";
 import { LINK_BODY_BYTES_MAX, LINK_HEAD_LENGTH_MAX } from "./link-layout.ts";
-import { AnswerRoom, openTunnel, Relay } from "./passing.ts";
+import { AnswerRoom, Relay } from "./passing.ts";
 
 /** Booking requests that may wait before locks are refused; others may be twice as many. */
 export const BOOKINGS_WAITING_MAX = 8_000;
@@ -123,15 +123,10 @@ export class GatewayFront implements Front<GatewayFound> {
   pass(exchange: Exchange<GatewayFound>, piece: Uint8Array, isLast: boolean): void {
     // The refusal is on its way; the rest of the body is dropped.
     if (exchange.answer !== null) return;
-    const { engines, metrics } = this.#options;
     const refusal = this.relay.has(exchange) ? null : this.#notNow();
     if (refusal !== null) this.#refuseLater(exchange, refusal);
     else if (!asksForSocket(exchange)) this.relay.pass(exchange, piece, isLast);
-    else {
-      const refuse = (problem: Problem | null) => this.refuse(problem ?? LOST, exchange);
-      const onAnswer = (_: Exchange, status: number) => metrics.passed(status);
-      openTunnel(exchange, { engine: engines.present, room: this.room, refuse, onAnswer });
-    }
+    else this.relay.openTunnel(exchange);
   }
 
   /** A client that tries again at once would keep the gateway busy. To be called once. */
