@@ -67,15 +67,18 @@ const METHODS: Readonly<Record<string, (exchange: HttpExchange) => unknown>> = {
   cutOff: (exchange) => exchange.cutOff(TRUE),
 };
 
-test.each(Object.keys(METHODS))("%s uses the response, but not of a client that has gone", (name) => {
-  const present = new Begun();
-  METHODS[name]!(present.exchange);
-  expect(present.written).not.toEqual([]);
-  const gone = new Begun();
-  gone.exchange.abort();
-  METHODS[name]!(gone.exchange);
-  expect(gone.written).toEqual([]);
-});
+test.each(Object.keys(METHODS))(
+  "%s uses the response, but not of a client that has gone",
+  (name) => {
+    const present = new Begun();
+    METHODS[name]!(present.exchange);
+    expect(present.written).not.toEqual([]);
+    const gone = new Begun();
+    gone.exchange.abort();
+    METHODS[name]!(gone.exchange);
+    expect(gone.written).toEqual([]);
+  },
+);
 
 test.each([
   ["a short body", TRUE],
