@@ -23,7 +23,12 @@ import type {
   WebhookFilter,
   WebhookRow,
 } from "../catalog.ts";
-import { EARLIER_FILTERS_MAX, SECRET_GRACE_SECONDS, WEBHOOKS_MAX } from "../constants.ts";
+import {
+  EARLIER_FILTERS_MAX,
+  SECRET_GRACE_SECONDS,
+  WEBHOOK_EVENTS_MAX,
+  WEBHOOKS_MAX,
+} from "../constants.ts";
 import {
   accountsByEmail,
   callersOrganization,
@@ -369,14 +374,24 @@ export function disableWebhook(
   return grantChange(state, caller, { puts: [{ table: "webhooks", row }] }, null);
 }
 
-/** Of more than are kept, the oldest changes go by the filter after their own. */
+/**
+ * Of more than are kept, the oldest changes go by the filter after their own. Together they name no
+ * more events than one filter may: the row is written whole with each change.
+ */
 function earlierFilters(
   { earlier = [], types, eventIds }: WebhookRow,
   next: WebhookFilter,
   until: number,
 ): readonly EarlierFilter[] {
   if (isSame(types, next.types) && isSame(eventIds, next.eventIds)) return earlier;
-  return [...earlier, { until, types, eventIds }].slice(-EARLIER_FILTERS_MAX);
+  const kept = [...earlier, { until, types, eventIds }].slice(-EARLIER_FILTERS_MAX);
+  let [first, room] = [kept.length, WEBHOOK_EVENTS_MAX];
+  for (const filter of kept.toReversed()) {
+    room -= filter.eventIds.length;
+    if (room < 0) break;
+    first -= 1;
+  }
+  return kept.slice(first);
 }
 
 function isSame(texts: readonly string[], others: readonly string[]): boolean {

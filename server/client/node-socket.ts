@@ -8,7 +8,7 @@ import { type Address, CLOSED_WITHOUT_CODE, type Socket, type SocketEvents } fro
 
 const ACCEPT_SUFFIX = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 /** The server sends a ping every 30 seconds: after this time without a byte it has gone. */
-const SILENT_MS_MAX = 75_000;
+export const SILENT_MS_MAX = 75_000;
 const CODE_BYTES = 2;
 const NO_BYTES = new Uint8Array(0);
 

@@ -107,9 +107,10 @@ export class StandbyFront implements Front {
   /** No answer of this front waits. */
   leave(): void {}
 
-  /** Whatever is wrong with the request, the client must send it to the leader. */
-  refuse(_: Problem, { path }: Exchange): Answer {
-    return this.#notLeader(path);
+  /** The leader would refuse a malformed request, too; any other the client must send there. */
+  refuse(problem: Problem, { path }: Exchange): Answer {
+    const isMalformed = problem.refused === FrontResult.MALFORMED_REQUEST;
+    return isMalformed ? problemAnswer(problem, path, Date.now()) : this.#notLeader(path);
   }
 
   #answer(exchange: Exchange): Answer {

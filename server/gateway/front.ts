@@ -8,7 +8,7 @@ import type { StateSelection } from "../../engine/bodies.ts";
 import { type FieldError, isRefused, refuseInvalid, Result } from "../../engine/results.ts";
 import { WaitingWork } from "../api/overload.ts";
 import { type Route, wantsRepresentation } from "../api/route.ts";
-import { type Match, refuseRoute, Router } from "../api/router.ts";
+import { type Match, refuseRoute, Router, withoutSlash } from "../api/router.ts";
 import { asSent, readBody, refuseHead } from "../api/validate.ts";
 import { callNamed, CALLS } from "../commands/command.ts";
 import {
@@ -28,7 +28,7 @@ import { version } from "../program.ts";
 import { legacyProblem } from "../routes/v1-booking.ts";
 import { type EngineLink, type Engines, fitsCall } from "./engine-link.ts";
 import { LINK_BODY_BYTES_MAX, LINK_HEAD_LENGTH_MAX } from "./link-layout.ts";
-import { AnswerRoom, openTunnel, Relay } from "./passing.ts";
+import { AnswerRoom, Relay } from "./passing.ts";
 
 /** Booking requests that may wait before locks are refused; others may be twice as many. */
 export const BOOKINGS_WAITING_MAX = 8_000;
@@ -101,7 +101,7 @@ export class GatewayFront implements Front<GatewayFound> {
 
   #classify(match: Match, path: string): GatewayFound {
     const { route, bodyBytesMax, isFixed = false } = match;
-    const isOwn = OWN_PATHS.has(path) || path.startsWith(INTERNAL_PATHS);
+    const isOwn = OWN_PATHS.has(withoutSlash(path)) || path.startsWith(INTERNAL_PATHS);
     const isLink = route?.method === "post" && BOOKING.test(route.path);
     const way = isOwn ? Way.OWN : isLink ? Way.LINK : Way.HTTP;
     const name = isLink && route.isLegacy !== true ? callNamed(route.path.split("/").at(-1)) : null;
@@ -123,15 +123,10 @@ export class GatewayFront implements Front<GatewayFound> {
   pass(exchange: Exchange<GatewayFound>, piece: Uint8Array, isLast: boolean): void {
     // The refusal is on its way; the rest of the body is dropped.
     if (exchange.answer !== null) return;
-    const { engines, metrics } = this.#options;
     const refusal = this.relay.has(exchange) ? null : this.#notNow();
     if (refusal !== null) this.#refuseLater(exchange, refusal);
     else if (!asksForSocket(exchange)) this.relay.pass(exchange, piece, isLast);
-    else {
-      const refuse = (problem: Problem | null) => this.refuse(problem ?? LOST, exchange);
-      const onAnswer = (_: Exchange, status: number) => metrics.passed(status);
-      openTunnel(exchange, { engine: engines.present, room: this.room, refuse, onAnswer });
-    }
+    else this.relay.openTunnel(exchange);
   }
 
   /** A client that tries again at once would keep the gateway busy. To be called once. */
@@ -151,11 +146,12 @@ export class GatewayFront implements Front<GatewayFound> {
     const { link, metrics, metricsAuthorization } = this.#options;
     const { path, authorization, found } = exchange;
     const { match } = found!;
+    const name = withoutSlash(path);
     const isHidden = path.startsWith(INTERNAL_PATHS);
     if (isHidden || match.route === undefined) {
       exchange.respond(this.refuse(isHidden ? NOT_HERE : refuseRoute(match), exchange));
-    } else if (path === "/healthz") exchange.respond(HEALTHY);
-    else if (path === "/readyz") {
+    } else if (name === "/healthz") exchange.respond(HEALTHY);
+    else if (name === "/readyz") {
       const isReady = link.isReady && !this.isStopping;
       exchange.respond(isReady ? HEALTHY : this.refuse(LOST, exchange));
     } else {

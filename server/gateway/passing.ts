@@ -7,6 +7,7 @@ import {
   request,
 } from "node:http";
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
+import { SILENT_MS_MAX } from "../client/node-socket.ts";
 import { type Answer, FrontResult, type Problem, upgrade } from "../http/answers.ts";
 import type { Exchange } from "../http/front.ts";
 import type { Peer, SocketHandler } from "../http/sockets.ts";
@@ -201,7 +202,8 @@ function keepId(exchange: Exchange, response: IncomingMessage): void {
 
 // Passes requests on to the engine over HTTP: everything but booking. A body goes on as it comes
 // and as fast as the engine reads it; an answer is read whole before it goes to the client, unless
-// it has no end.
+// it has no end. Streams of events and command sockets have each a WebSocket to the engine, which
+// judges it.
 
 /** The engine closes idle connections after 8 seconds. */
 const IDLE_MS = 5_000;
@@ -223,6 +225,8 @@ export class Relay {
   readonly #open = new Map<Exchange, ClientRequest>();
   /** Those whose body does not come until the engine has read more. */
   readonly #paused = new Set<Exchange>();
+  /** WebSockets whose handshake has no answer. */
+  readonly #opening = new Set<UpstreamSocket>();
 
   constructor(options: RelayOptions) {
     this.#options = options;
@@ -232,7 +236,7 @@ export class Relay {
 
   /** Requests without an answer. */
   get count(): number {
-    return this.#open.size;
+    return this.#open.size + this.#opening.size;
   }
 
   /** Whether the engine has a part of the request, and has not answered. */
@@ -344,9 +348,51 @@ export class Relay {
     exchange.respond(answer);
   }
 
+  /** Opens a WebSocket to the engine for the one that a client asks for. */
+  openTunnel(exchange: Exchange): void {
+    const { engines, room, refuse } = this.#options;
+    const carried = forwarded(exchange);
+    if (carried === null) {
+      this.#answer(exchange, refuse(UNFORWARDABLE, exchange));
+      return;
+    }
+    const answer = (given: Answer) => {
+      this.#opening.delete(upstream);
+      exchange.onGone = null;
+      this.#answer(exchange, given);
+    };
+    const sender = { name: exchange.apiKey || exchange.address(), hasKey: exchange.apiKey !== "" };
+    const tunnel = new Tunnel();
+    let isAnswered = false;
+    const upstream = new UpstreamSocket(
+      { server: engines.present, ...carried },
+      {
+        opened: (protocol) => {
+          isAnswered = true;
+          upstream.pause();
+          upstream.limitSilence(SILENT_MS_MAX);
+          answer(upgrade({ protocol, sender, handler: tunnel }));
+        },
+        message: (payload, isBinary) => tunnel.fromEngine(payload, isBinary),
+        refused: (response) => {
+          keepId(exchange, response);
+          collect(response, room, (given) => answer(given ?? refuse(null, exchange)));
+        },
+        closed: (code, reason) => {
+          if (isAnswered) tunnel.engineClosed(code, reason);
+          else answer(refuse(null, exchange));
+        },
+      },
+    );
+    tunnel.upstream = upstream;
+    this.#opening.add(upstream);
+    exchange.onGone = () => upstream.destroy();
+  }
+
   /** The engine is lost: its connections may stay silent for long. */
   lose(): void {
     for (const upstream of this.#open.values()) upstream.destroy(new Error("the engine is lost"));
+    for (const upstream of this.#opening) upstream.destroy();
   }
 
   stop(): void {
@@ -394,55 +440,9 @@ class ForwardedStream implements SocketHandler {
   message(): void {}
 }
 
-// Passes WebSockets on: streams of events and command sockets of clients. Each has a WebSocket of
-// its own to the engine, which judges it; messages and close codes go through as they are.
+// WebSockets that are passed on; messages and close codes go through as they are.
 
 const [GOING_AWAY, STOPPING, NO_MEMORY] = [1001, 1012, 1013];
-
-interface TunnelOptions {
-  readonly engine: URL;
-  readonly room: AnswerRoom;
-  readonly refuse: (problem: Problem | null, exchange: Exchange) => Answer;
-  readonly onAnswer: (exchange: Exchange, status: number) => void;
-}
-
-/** Opens a WebSocket to the engine for the one that a client asks for. */
-export function openTunnel(exchange: Exchange, options: TunnelOptions): void {
-  const answer = (given: Answer) => {
-    exchange.onGone = null;
-    options.onAnswer(exchange, given.status);
-    exchange.respond(given);
-  };
-  const sender = { name: exchange.apiKey || exchange.address(), hasKey: exchange.apiKey !== "" };
-  const carried = forwarded(exchange);
-  if (carried === null) {
-    answer(options.refuse(UNFORWARDABLE, exchange));
-    return;
-  }
-  const tunnel = new Tunnel();
-  let isAnswered = false;
-  const upstream = new UpstreamSocket(
-    { server: options.engine, ...carried },
-    {
-      opened: (protocol) => {
-        isAnswered = true;
-        upstream.pause();
-        answer(upgrade({ protocol, sender, handler: tunnel }));
-      },
-      message: (payload, isBinary) => tunnel.fromEngine(payload, isBinary),
-      refused: (response) => {
-        keepId(exchange, response);
-        collect(response, options.room, (given) => answer(given ?? options.refuse(null, exchange)));
-      },
-      closed: (code, reason) => {
-        if (isAnswered) tunnel.engineClosed(code, reason);
-        else answer(options.refuse(null, exchange));
-      },
-    },
-  );
-  tunnel.upstream = upstream;
-  exchange.onGone = () => upstream.destroy();
-}
 
 class Tunnel implements SocketHandler {
   upstream: UpstreamSocket | null = null;

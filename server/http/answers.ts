@@ -188,7 +188,7 @@ export function page(type: string, body: string | Uint8Array): Answer {
 }
 
 export function redirect(location: string): Answer {
-  return { status: 302, type: "", body: "", headers: [["Location", location]] };
+  return { status: 302, type: "", body: "", headers: headersOf(302, [["Location", location]]) };
 }
 
 /** Makes the connection a WebSocket. */

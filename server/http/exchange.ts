@@ -322,10 +322,19 @@ const NO_LENGTH: Problem = {
 const BAD_LENGTH = malformed("The request needs one Content-Length at most, and not an empty one.");
 const BAD_ENCODING = malformed("The header Transfer-Encoding is empty.");
 const TWO_HOSTS = malformed("The header Host may come only once.");
-const BAD_METHOD = malformed("The method must be in upper case, and not CONNECT.");
+const BAD_METHOD = malformed(
+  "The method must consist of the letters A to Z, and must not be CONNECT.",
+);
 /** What UUIDs, traces and Base64 contain: nothing that needs escaping anywhere. */
 const REQUEST_ID = /^[\w.:+/=@~-]{1,128}$/;
 const JSON_TYPE = "application/json";
+const Once = {
+  HOST: 1,
+  API_KEY: 2,
+  AUTHORIZATION: 4,
+  ORGANIZATION_ID: 8,
+  IDEMPOTENCY_KEY: 16,
+} as const;
 /** The library closes a connection after a request whose `Connection` header has this length. */
 const CLOSE_LENGTH = "close".length;
 
@@ -356,7 +365,8 @@ export class HttpExchange extends Exchange implements Transfer {
   answerId = "";
   /** Of a request for a WebSocket; null for any other. */
   handshake: Handshake | null = null;
-  #hasHost = false;
+  /** The headers that have come, of those that may come once: bits of `Once`. */
+  #come = 0;
   #forwardedFor = "";
   /** The body of the answer while the client does not read it. */
   #waiting: Uint8Array | null = null;
@@ -425,7 +435,7 @@ export class HttpExchange extends Exchange implements Transfer {
         break;
       case 9:
         if (name === "x-api-key") {
-          if (this.apiKey !== "") this.repeatedHeader = name;
+          this.#takeOnce(Once.API_KEY, name);
           this.apiKey = value;
         }
         break;
@@ -439,7 +449,7 @@ export class HttpExchange extends Exchange implements Transfer {
         break;
       case 13:
         if (name === "authorization") {
-          if (this.authorization !== "") this.repeatedHeader = name;
+          this.#takeOnce(Once.AUTHORIZATION, name);
           this.authorization = value;
         } else if (name === "last-event-id") this.lastEventId = value;
         break;
@@ -448,7 +458,7 @@ export class HttpExchange extends Exchange implements Transfer {
         break;
       case 15:
         if (name === "idempotency-key") {
-          if (this.idempotencyKey !== null) this.repeatedHeader = name;
+          this.#takeOnce(Once.IDEMPOTENCY_KEY, name);
           this.idempotencyKey = value;
         } else if (name === "x-forwarded-for") {
           this.#forwardedFor = this.#forwardedFor === "" ? value : `${this.#forwardedFor},${value}`;
@@ -459,7 +469,7 @@ export class HttpExchange extends Exchange implements Transfer {
         break;
       case 17:
         if (name === "x-organization-id") {
-          if (this.organizationId !== "") this.repeatedHeader = name;
+          this.#takeOnce(Once.ORGANIZATION_ID, name);
           this.organizationId = value;
         } else if (name === "transfer-encoding") {
           this.headProblem = value === "" ? BAD_ENCODING : NO_LENGTH;
@@ -487,9 +497,15 @@ export class HttpExchange extends Exchange implements Transfer {
   }
 
   #takeHost(value: string): void {
-    if (this.#hasHost) this.headProblem = TWO_HOSTS;
+    if ((this.#come & Once.HOST) !== 0) this.headProblem = TWO_HOSTS;
     this.host = value;
-    this.#hasHost = true;
+    this.#come |= Once.HOST;
+  }
+
+  /** An empty value counts: another program may read the other one. */
+  #takeOnce(header: number, name: string): void {
+    if ((this.#come & header) !== 0) this.repeatedHeader = name;
+    this.#come |= header;
   }
 
   /**
@@ -611,7 +627,7 @@ export class HttpExchange extends Exchange implements Transfer {
     this.isLast = false;
     this.isCutOff = false;
     this.handshake = null;
-    this.#hasHost = false;
+    this.#come = 0;
     this.#forwardedFor = "";
     this.#waiting = null;
     this.#stream = null;

@@ -302,7 +302,7 @@ export class Live implements LiveEvents {
       page = await this.#changes.page(asked, head);
       if (isRefused(page)) return page;
     }
-    return changesPage(page, since, caller.organizationId);
+    return varying(await changesPage(page, since, caller.organizationId), "Accept");
   }
 
   /** Settles with the event's next change, or when the client or the server does not wait on. */
@@ -340,7 +340,8 @@ export class Live implements LiveEvents {
     this.#waiting.count += 1;
     if (isRefused(first)) return first;
     const follower = this.#follow(context, { event, since, form: Form.EVENTS });
-    return isRefused(follower) ? follower : this.#origins.show(eventStream(follower), head);
+    if (isRefused(follower)) return follower;
+    return this.#origins.show(varying(eventStream(follower), "Accept"), head);
   }
 
   open(context: LiveContext, since: number | undefined): Answer | Problem {

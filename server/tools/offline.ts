@@ -40,6 +40,7 @@ import {
 } from "../../persistence/rescue/repair.ts";
 import { type OnWork, textOf } from "../../persistence/rescue/survey.ts";
 import { type Verified, verifyFolder } from "../../persistence/rescue/verify.ts";
+import { SILENT_MS_MAX } from "../client/node-socket.ts";
 import { COPY_PATH, COPY_PROTOCOL } from "../cluster/copies.ts";
 import { UpstreamSocket } from "../gateway/web-socket.ts";
 import { Progress } from "../observe/progress.ts";
@@ -306,9 +307,6 @@ function period(times: KnownLoss["times"]): string {
 }
 
 // `frontrow join`: from the folder of a peer or a backup, or over the network.
-
-/** The peer sends a ping every 30 seconds: after this time without a byte it is lost. */
-const SILENT_MS_MAX = 75_000;
 
 /** The peer did not send a whole copy. */
 class PeerLost extends Error {

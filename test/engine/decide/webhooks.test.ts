@@ -4,6 +4,7 @@ import type { WebhookRow } from "../../../engine/catalog.ts";
 import {
   EARLIER_FILTERS_MAX,
   SECRET_GRACE_SECONDS,
+  WEBHOOK_EVENTS_MAX,
   WEBHOOKS_MAX,
 } from "../../../engine/constants.ts";
 import { Result } from "../../../engine/results.ts";
@@ -112,6 +113,32 @@ test("very many filters → the last eight before the present one are kept", () 
   const { earlier } = world.rowOf(created)!;
   expect(earlier).toHaveLength(EARLIER_FILTERS_MAX);
   expect(earlier!.at(-1)!.until).toBe(world.engine.sequence - 1);
+});
+
+test("filters with many events → those that are kept name a thousand in all", () => {
+  const world = new Wired();
+  const created = world.create();
+  // Events that were deleted since may be named again.
+  const row = world.rowOf(created)!;
+  const ids = Array.from({ length: WEBHOOK_EVENTS_MAX }, (_, i) => `deleted ${i}`);
+  const named = (until: number, count: number) => {
+    return { until, types: row.types, eventIds: ids.slice(0, count) };
+  };
+  for (const [counts, kept] of [
+    [[1, 300, 400], 4],
+    [[1, 300, 700], 2],
+    [[1_000, 999], 2],
+    [[1_000, 1_000], 1],
+    [[0, 1_000, 0], 2],
+  ] as const) {
+    const earlier = counts.map((count, i) => named(i, count));
+    world.engine.state.catalog.webhooks.set(row.id, { ...row, earlier, eventIds: ["deleted"] });
+    const changed = world.update(created, { events: ["status"] });
+    expect(changed.earlier).toHaveLength(kept);
+    const all = changed.earlier!.flatMap(({ eventIds }) => eventIds);
+    expect(all.length).toBeLessThanOrEqual(WEBHOOK_EVENTS_MAX);
+    expect(changed.earlier!.at(-1)!.eventIds).toEqual(["deleted"]);
+  }
 });
 
 test.each(["before", "with"])("inactive %s another filter → no earlier one is kept", (when) => {

@@ -51,6 +51,17 @@ test("a standby refuses a request with a body as it refuses any other", async ()
   expect(await response.json()).toMatchObject({ errorCode: "NOT_LEADER" });
 });
 
+test.each(["/x/..%2fmetrics", "/x%5cy", "//x/"])(
+  "a standby refuses %s as its leader does",
+  async (path) => {
+    const get = await started();
+    const response = await get(path);
+    expect(response.status).toBe(400);
+    expect(response.headers.get("x-frontrow-leader")).toBe(null);
+    expect(await response.json()).toMatchObject({ errorCode: "MALFORMED_REQUEST" });
+  },
+);
+
 test("without a leader a standby names none", async () => {
   const get = await started({ ...STANDBY_STATUS, leader: null });
   const response = await get("/readyz");

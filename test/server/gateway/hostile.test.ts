@@ -1,12 +1,16 @@
 /** Nothing that a client or an engine sends ends a gateway, fills it, or answers another client. */
 import { connect } from "node:net";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { UpstreamSocket } from "../../../server/gateway/web-socket.ts";
+import { IDLE_TIMEOUT } from "../../../server/http/sockets.ts";
 import { flood, openingOf, startDisturbed } from "../../support/gateway/disturbed-engine.ts";
 import { HANDSHAKE, headOf, sendRaw } from "../../support/gateway/raw.ts";
 import { GatewayStage, newGateway, until } from "../../support/gateway/stage.ts";
 import { V2 } from "../../support/server.ts";
 import { SOCKET_PATH } from "../commands/client.ts";
 
+/** An empty one. */
+const PING = Buffer.from([0x89, 0]);
 const MIB = 1_024 * 1_024;
 const STREAM = `${V2}/events/6f1c8f0e-58a5-4b0e-9a5d-0b8f3c1d2e4f/stream`;
 /** UTF-8 of ā, an invalid byte, and Latin-1; uWS cuts them off at the end of a value. */
@@ -142,6 +146,46 @@ test("a frame that announces more than any message has: the tunnel closes", asyn
   const { status, hasEnded } = await sendRaw(port, headOf(`GET ${STREAM}`, HANDSHAKE), true);
   expect([status, hasEnded]).toEqual([101, true]);
   expect(await sent).toBeLessThan(32 * MIB);
+  expect(broken).toEqual([]);
+});
+
+test("a handshake that waits for an engine that is lost: 503", async () => {
+  let asked = 0;
+  const { port, broken, breakLink } = await startDisturbed(() => (asked += 1));
+  const answer = sendRaw(port, headOf(`GET ${STREAM}`, HANDSHAKE));
+  await until(() => asked === 1);
+  breakLink();
+  expect((await answer).status).toBe(503);
+  expect(broken).toEqual([]);
+});
+
+test("a tunnel whose engine says nothing for longer than between pings: it closes", async () => {
+  const { limitSilence } = UpstreamSocket.prototype;
+  const limitsMs: number[] = [];
+  // An hour of the engine takes a minute.
+  vi.spyOn(UpstreamSocket.prototype, "limitSilence").mockImplementation(function limit(
+    this: UpstreamSocket,
+    ms: number,
+  ) {
+    limitsMs.push(ms);
+    limitSilence.call(this, ms / 60);
+  });
+  onTestFinished(() => void vi.restoreAllMocks());
+  let pings = 0;
+  const { port, broken } = await startDisturbed((socket, head) => {
+    socket.write(openingOf(head));
+    const timer = setInterval(() => {
+      pings += 1;
+      if (pings < 4) socket.write(PING);
+      else clearInterval(timer);
+    }, 500);
+    onTestFinished(() => clearInterval(timer));
+  });
+  const startMs = performance.now();
+  const { status, hasEnded } = await sendRaw(port, headOf(`GET ${STREAM}`, HANDSHAKE), true);
+  expect([status, hasEnded, pings]).toEqual([101, true, 4]);
+  expect(performance.now() - startMs).toBeGreaterThan(3 * 500 + limitsMs[0]! / 60 - 100);
+  expect(limitsMs[0]).toBeGreaterThan(2 * IDLE_TIMEOUT * 1_000);
   expect(broken).toEqual([]);
 });
 

@@ -5,6 +5,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
+import { startDisturbed } from "../../support/gateway/disturbed-engine.ts";
 import { HANDSHAKE, headOf, sendRaw } from "../../support/gateway/raw.ts";
 import { GatewayStage } from "../../support/gateway/stage.ts";
 
@@ -184,11 +185,29 @@ test("CONNECT gets a refusal and the end of its connection, whatever it names", 
   expect(connections.count).toBe(0);
 });
 
+const OWN_PATHS = ["/healthz", "/readyz", "/metrics"].flatMap((path) => [path, `${path}/`]);
+
+test("a path of the gateway itself, also with a slash at its end, never reaches the engine", async () => {
+  const heads: string[] = [];
+  const { port } = await startDisturbed((socket, head) => {
+    heads.push(head);
+    socket.end("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+  });
+  for (const path of OWN_PATHS) {
+    for (const headers of [[], HANDSHAKE]) {
+      const { status, body } = await sendRaw(port, headOf(`GET ${path}`, headers));
+      const isOwn = path.startsWith("/metrics") ? body.includes("frontrow_gateway_") : body !== "";
+      expect([path, status, isOwn]).toEqual([path, 200, true]);
+    }
+  }
+  expect(heads).toEqual([]);
+});
+
 test.each(["TRACE", "OPTIONS", "POST"])(
   "%s on a path of the gateway itself is 405",
   async (method) => {
     const stage = await GatewayStage.start();
-    for (const path of ["/healthz", "/readyz", "/metrics"]) {
+    for (const path of OWN_PATHS) {
       for (const port of [stage.engine.port, stage.port]) {
         const { status, errorCode } = await sendRaw(port, headOf(`${method} ${path}`));
         expect([status, errorCode]).toEqual([405, "METHOD_NOT_ALLOWED"]);

@@ -301,6 +301,22 @@ test.each(BY_SEQUENCE)("%s of more than 2^53 - 1 is not valid %o", async (target
   }
 });
 
+test.each(["", "https://tickets.example.com"])(
+  "changes come in the form that Accept decides, for pages of %j too",
+  async (allowed) => {
+    const server = new TestServer({ allowedOrigins: allowed === "" ? [] : [allowed] });
+    const request = requestOf("GET", `${eventPath(server)}/changes/?since=0`, server.a);
+    const variesOf = async (head: object) => {
+      const { status, type, headers } = await server.send({ ...request, ...head });
+      return [status, type.split(";")[0], headers.filter(([name]) => name === "Vary")];
+    };
+    expect(await variesOf({})).toEqual([200, "application/json", [["Vary", "Accept"]]]);
+    // Whether the page of another host may read the stream, Origin decides.
+    const varies = allowed === "" ? "Accept" : "Accept, Origin";
+    expect(await variesOf(EVENTS)).toEqual([200, "text/event-stream", [["Vary", varies]]]);
+  },
+);
+
 test("Last-Event-ID is as valid as since", async () => {
   const server = new TestServer();
   const request = requestOf("GET", `${eventPath(server)}/changes/`, server.a);

@@ -56,6 +56,7 @@ test.each(["keep-alive", "close"])("every answer with Connection: %s is safe", a
     requestOf(`${V2}/events/`, ...headers),
     requestOf(`${V2}/events/`, ...headers).replace("GET", "HEAD"),
     requestOf(`${V2}/events/${a.eventId}`, ...headers).replace("GET", "DELETE"),
+    requestOf("/", ...headers),
   ];
   const statuses: number[] = [];
   for (const request of requests) {
@@ -65,7 +66,7 @@ test.each(["keep-alive", "close"])("every answer with Connection: %s is safe", a
     expect(new Set(found)).toEqual(new Set(SAFE));
     expect(found).toHaveLength(SAFE.length);
   }
-  expect(statuses).toEqual([200, 400, 200, 200, 204]);
+  expect(statuses).toEqual([200, 400, 200, 200, 204, 302]);
 });
 
 test("an answer after which the connection is closed does not say Keep-Alive", async () => {
@@ -171,17 +172,26 @@ test("a compressed body is 415, before the key is looked at", async () => {
   expect(await lock("Content-Encoding: Identity")).toBe(200);
 });
 
-test("a header of the caller that comes twice is a malformed request", async () => {
+test("a header of the caller that comes twice, also an empty one, is a malformed request", async () => {
   const listening = await Listening.start();
   const { a } = listening.server;
   const connection = await listening.connection();
   const repeated = ["X-API-Key", "Authorization", "X-Organization-ID", "Idempotency-Key"];
+  const pairs = [
+    [a.key, a.key],
+    ["", a.key],
+    [a.key, ""],
+    ["", ""],
+  ];
   for (const name of repeated) {
-    const headers = [`${name}: ${a.key}`, `${name.toLowerCase()}: ${a.key}`];
-    connection.socket.write(requestOf(`${V2}/events/`, ...headers));
-    const answer = await connection.answer();
-    expect(answer).toMatch(/^HTTP\/1\.1 400 .*"errorCode":"MALFORMED_REQUEST"/s);
-    expect(answer).toContain(name.toLowerCase());
+    const others = name === "X-API-Key" ? [] : [`X-API-Key: ${a.key}`];
+    for (const [first, second] of pairs) {
+      const headers = [`${name}: ${first}`, `${name.toLowerCase()}: ${second}`, ...others];
+      connection.socket.write(requestOf(`${V2}/events/`, ...headers));
+      const answer = await connection.answer();
+      expect(answer).toMatch(/^HTTP\/1\.1 400 .*"errorCode":"MALFORMED_REQUEST"/s);
+      expect(answer).toContain(name.toLowerCase());
+    }
   }
   expect(await connection.statusOf(listening.lockRequest("A1", `X-API-Key: ${a.key}`))).toBe(400);
   expect(await connection.statusOf(requestOf(`${V2}/events/`, `X-API-Key: ${a.key}`))).toBe(200);

@@ -76,6 +76,7 @@ const SHAPES: Readonly<Record<string, readonly [request: string, status: number]
   "a method with a digit": [get("G3T /healthz HTTP/1.1", "Host: x"), 400],
   "no host": [get("GET /healthz HTTP/1.1"), 0],
   "two hosts": [get("GET /healthz HTTP/1.1", "Host: x", "Host: x"), 400],
+  "an empty host before a host": [get("GET /healthz HTTP/1.1", "Host:", "Host: x"), 400],
   "more headers than are read": [
     get("GET /healthz HTTP/1.1", "Host: x", ...Array.from({ length: 120 }, (_, i) => `X-${i}: a`)),
     0,

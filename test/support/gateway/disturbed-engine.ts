@@ -17,12 +17,17 @@ const HOST = "127.0.0.1";
 /** @param head - Of the request, each byte a character. */
 type Respond = (socket: Socket, head: string) => void;
 
-/** Ends with the test. @returns The gateway's port, and what would have ended a process. */
+/**
+ * Ends with the test.
+ *
+ * @returns The gateway's port, what would have ended a process, and a way to break the link.
+ */
 export async function startDisturbed(respond: Respond) {
   const broken: unknown[] = [];
   const onBroken = (error: unknown) => void broken.push(error);
   const engine = await listen(new TestServer().dispatch, { host: HOST, port: 0, onBroken });
   const sockets = new Set<Socket>();
+  const links = new Set<Socket>();
   const proxy = createServer((socket) => {
     sockets.add(socket.on("error", () => {}));
     let head = "";
@@ -30,8 +35,10 @@ export async function startDisturbed(respond: Respond) {
       head += piece.toString("latin1");
       if (!head.includes("\r\n\r\n")) return;
       socket.off("data", read);
-      if (head.startsWith(`GET ${LINK_PATH} `)) passOn(socket, engine.port, head);
-      else respond(socket.resume(), head);
+      if (head.startsWith(`GET ${LINK_PATH} `)) {
+        links.add(socket);
+        passOn(socket, engine.port, head);
+      } else respond(socket.resume(), head);
     });
   }).listen(0, HOST);
   await once(proxy, "listening");
@@ -43,7 +50,10 @@ export async function startDisturbed(respond: Respond) {
     proxy.close();
     engine.close();
   });
-  return { port: gateway.port, broken };
+  const breakLink = () => {
+    for (const link of links) link.destroy();
+  };
+  return { port: gateway.port, broken, breakLink };
 }
 
 function passOn(socket: Socket, port: number, head: string): void {
