@@ -47,11 +47,15 @@ export class FuzzedGateway {
         .resume()
         .end(FORBIDDEN_ANSWER);
     });
-    void child.exited.then(({ code, signal }) => {
-      this.#hasEnded = true;
-      if (this.#isClosing) return;
-      this.#faults.push(`the gateway ended with ${code ?? signal}: ${lastWords(child)}`);
-    });
+    void this.#watchExit();
+  }
+
+  async #watchExit(): Promise<void> {
+    const { child } = this.#parts;
+    const { code, signal } = await child.exited;
+    this.#hasEnded = true;
+    if (this.#isClosing) return;
+    this.#faults.push(`the gateway ended with ${code ?? signal}: ${lastWords(child)}`);
   }
 
   static async start(enginePort: number, secret: string, folder: string): Promise<FuzzedGateway> {
@@ -86,15 +90,18 @@ export class FuzzedGateway {
 
   /** One after the other. Settles when the gateway is ready again. */
   disturb(disturbance: Disturbance): Promise<void> {
-    this.#disturbing = this.#disturbing.then(async () => {
-      this.#isDisturbed = true;
-      await this.#parts.cable.disturb(disturbance);
-      await this.#untilReady();
-      await sleep(SETTLE_MS);
-      await this.#untilReady();
-      this.#isDisturbed = false;
-    });
+    this.#disturbing = this.#disturbAfter(this.#disturbing, disturbance);
     return this.#disturbing;
+  }
+
+  async #disturbAfter(before: Promise<void>, disturbance: Disturbance): Promise<void> {
+    await before;
+    this.#isDisturbed = true;
+    await this.#parts.cable.disturb(disturbance);
+    await this.#untilReady();
+    await sleep(SETTLE_MS);
+    await this.#untilReady();
+    this.#isDisturbed = false;
   }
 
   async #untilReady(): Promise<void> {
@@ -131,10 +138,8 @@ export class FuzzedGateway {
     ];
   }
 
-  /** @returns All that was found, also shortly after the last answer. */
-  async takeLateFaults(): Promise<string[]> {
-    await sleep(LATE_MS_MAX);
-    return this.takeFaults();
+  untilExitIsKnown(): Promise<void> {
+    return sleep(LATE_MS_MAX);
   }
 
   async close(): Promise<void> {
