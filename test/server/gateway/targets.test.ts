@@ -119,7 +119,7 @@ async function otherHost() {
   return { address: `127.0.0.2:${(server.address() as AddressInfo).port}`, connections };
 }
 
-test("a target that may name a host or another path: the same refusal by engine and gateway", async () => {
+test("targets that may name a host or another path: engine and gateway refuse alike", async () => {
   const stage = await GatewayStage.start();
   const { address, connections } = await otherHost();
   const shapes = Object.entries(REFUSED).flatMap(([refusal, targets]) =>
