@@ -8,6 +8,8 @@ const ANSWER_MS_MAX = 20_000;
 /** Longer than a client that leaves waits for an answer. */
 const READ_MS_MAX = 2_000;
 const HEAD_END = "\r\n\r\n";
+/** Comes before an answer. */
+const CONTINUE = 100;
 const SWITCHED = 101;
 const EVENT_STREAM = "text/event-stream";
 const BODILESS = new Set([204, 304]);
@@ -168,6 +170,10 @@ function readReplies(text: string, isHead: boolean, isClosed: boolean): Omit<Hea
     if (end < 0 || status === 0) return { replies, rest };
     const lines = rest.slice(0, end).split("\r\n").slice(1);
     const headers = new Map(lines.map((line) => fieldOf(line)));
+    if (status === CONTINUE) {
+      rest = rest.slice(end + HEAD_END.length);
+      continue;
+    }
     const isBodiless = isHead || BODILESS.has(status);
     const bodyAt = end + HEAD_END.length;
     const upToEnd = isClosed ? rest.length - bodyAt : Infinity;

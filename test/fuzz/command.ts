@@ -94,19 +94,25 @@ function work(share: Share): Promise<void> {
   let said = "";
   child.stderr!.setEncoding("utf8").on("data", (text: string) => (said += text));
   let heardMs = Date.now();
+  let played = 0;
   const watch = setInterval(() => {
     if (Date.now() - heardMs > SILENT_MS_MAX) child.kill("SIGKILL");
   }, 1_000);
   child.on("message", (message: Message) => {
     heardMs = Date.now();
+    if (message.kind === "played") played += 1;
     hear(message);
   });
   child.send(share);
   return new Promise((resolve) => {
     child.once("exit", (code, signal) => {
       clearInterval(watch);
-      if (code !== 0 && failure === null) {
-        fail("a process", 0, { faults: [`ended with ${code ?? signal}: ${said}`], recipes: [] });
+      const due = "cases" in share ? keptCases().length : share.rounds.length;
+      if ((code !== 0 || played < due) && failure === null) {
+        fail("a process", 0, {
+          faults: [`ended with ${code ?? signal} after ${played} rounds: ${said}`],
+          recipes: [],
+        });
       }
       resolve();
     });

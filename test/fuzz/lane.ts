@@ -32,10 +32,11 @@ async function work(share: Share): Promise<void> {
     let done = 0;
     const onRecipe = () => {
       done += 1;
-      if (done % TELL_EVERY === 0) tell({ kind: "going", done: TELL_EVERY });
+      if (done % TELL_EVERY === 0) void tell({ kind: "going", done: TELL_EVERY });
     };
     const played = await play(recipes(), { crowd, tell: onRecipe });
-    tell({ kind: "played", seed, name, played });
+    // A disconnect discards messages that have not left.
+    await tell({ kind: "played", seed, name, played });
     if (played.found !== null) break;
   }
   process.disconnect();
@@ -60,6 +61,8 @@ function tasksOf(share: Share) {
   }));
 }
 
-function tell(message: Message): void {
-  process.send!(message);
+function tell(message: Message): Promise<void> {
+  return new Promise((resolve) => {
+    process.send!(message, undefined, {}, () => resolve());
+  });
 }

@@ -179,7 +179,7 @@ const DISTURBANCES: readonly (readonly [Disturbance["kind"], Arbitrary<number>])
   ["silent", fc.constant(FOR_GOOD_MS)],
 ];
 
-export function disturbance(number: number): Arbitrary<Disturbance> {
+export function disturbanceOf(number: number): Arbitrary<Disturbance> {
   const [kind, ms] = DISTURBANCES[number % DISTURBANCES.length]!;
   return fc.record({ kind: fc.constant(kind), ms });
 }

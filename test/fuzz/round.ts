@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { ERROR_ENTRIES } from "../../server/docs/pages.ts";
 import { Client, type Heard, type Reply } from "./client.ts";
-import { disturbance } from "./odd.ts";
+import { disturbanceOf } from "./odd.ts";
 import type { Departure, Frame, Recipe } from "./recipe.ts";
 import { GATEWAY, recipes, USUAL } from "./recipes.ts";
 import { OWN_ID, Stage } from "./stage.ts";
@@ -60,7 +60,7 @@ export function gatewayRecipesOf(seed: number, count: number, disturbEvery: numb
   return fc.sample(recipes(GATEWAY), { seed, numRuns: count }).map((recipe, index) => {
     const before = Math.floor(index / disturbEvery);
     if ((index + 1) % disturbEvery !== 0) return recipe;
-    const [failure] = fc.sample(disturbance(before), { seed: seed + before, numRuns: 1 });
+    const [failure] = fc.sample(disturbanceOf(before), { seed: seed + before, numRuns: 1 });
     return { ...recipe, disturbance: failure! };
   });
 }
@@ -78,50 +78,87 @@ export async function play(all: readonly Recipe[], options: PlayOptions): Promis
   const { crowd, compared = crowd === 1 ? COMPARED : GATEWAY_COMPARED } = options;
   const broken: string[] = [];
   const stage = await Stage.open((error) => broken.push(`the process would end: ${String(error)}`));
-  const counts: Record<string, number> = {};
-  const count = (label: string) => (counts[label] = (counts[label] ?? 0) + 1);
-  let next = 0;
-  let found: Found | null = null;
-  const isOver = () => found !== null || next >= all.length;
-  const note = (faults: readonly string[], index = next - 1) => {
-    if (faults.length === 0) return;
-    found ??= { faults, recipes: [...all.slice(0, next).toSpliced(index, 1), all[index]!] };
-  };
-  const follow = async (player: Player) => {
-    while (!isOver()) {
-      const index = next++;
-      const recipe = all[index]!;
-      const { heard, faults } = await player.play(recipe);
-      const statuses = heard.replies.map(({ status }) => status);
-      for (const label of [...labelsOf(recipe), ...statuses.map(String)]) count(label);
-      // A gateway that ends closes connections before its exit is known.
-      const late = faults.length > 0 ? await stage.gateway.takeLateFaults() : [];
-      const seen = [...late, ...broken, ...faults, ...stage.takeFaults()];
-      const isCompared = (index + 1) % compared === 0 || index + 1 === all.length;
-      if (isCompared && stage.dispatch.hasStrayed()) seen.push(STRAYED);
-      note(seen, index);
-      options.tell?.();
-      if (crowd > 1 && statuses.includes(NOT_READY)) await sleep(RETRY_MS);
-    }
-  };
+  const takeFaults = () => [...broken, ...stage.takeFaults()];
   const players = Array.from({ length: crowd }, () => new Player(stage, crowd === 1));
+  const round = new Round(all, { ...options, compared }, { stage, takeFaults });
   try {
-    await Promise.all(players.map(follow));
-    note([...broken, ...(await stage.gateway.takeLateFaults()), ...stage.takeFaults()]);
+    await Promise.all(players.map((player) => round.follow(player)));
+    await round.end();
   } finally {
     for (const player of players) player.close();
     await stage.close();
   }
-  const isLate = compared > 1 && (found as Found | null)?.faults.includes(STRAYED) === true;
-  if (isLate) found = await narrowed(found!, options);
-  return { counts, found, gatewayMiB: stage.gateway.peakMiB };
+  const { counts, found } = round;
+  const isLate = compared > 1 && found?.faults.includes(STRAYED) === true;
+  const first = isLate ? await narrowed(found, options) : found;
+  return { counts, found: first, gatewayMiB: stage.gateway.peakMiB };
 }
 
-function labelsOf({ kind, departure, disturbance: failure }: Recipe): string[] {
+interface RoundParts {
+  readonly stage: Stage;
+  /** @returns What the processes did wrong since the last call. */
+  readonly takeFaults: () => readonly string[];
+}
+
+/** The recipes in order, each played by the next free client, up to the first fault. */
+class Round {
+  readonly counts: Record<string, number> = {};
+  found: Found | null = null;
+  readonly #all: readonly Recipe[];
+  readonly #options: PlayOptions & { readonly compared: number };
+  readonly #parts: RoundParts;
+  #next = 0;
+
+  constructor(
+    all: readonly Recipe[],
+    options: PlayOptions & { readonly compared: number },
+    parts: RoundParts,
+  ) {
+    this.#all = all;
+    this.#options = options;
+    this.#parts = parts;
+  }
+
+  async follow(player: Player): Promise<void> {
+    const { crowd, tell } = this.#options;
+    while (this.found === null && this.#next < this.#all.length) {
+      const index = this.#next++;
+      const recipe = this.#all[index]!;
+      const { heard, faults } = await player.play(recipe);
+      const statuses = heard.replies.map(({ status }) => status);
+      for (const label of [...labelsOf(recipe), ...statuses.map(String)]) {
+        this.counts[label] = (this.counts[label] ?? 0) + 1;
+      }
+      await this.#note(faults, index);
+      tell?.();
+      if (crowd > 1 && statuses.includes(NOT_READY)) await sleep(RETRY_MS);
+    }
+  }
+
+  /** What shows after the last answer. */
+  async end(): Promise<void> {
+    await this.#parts.stage.gateway.untilExitIsKnown();
+    await this.#note([], this.#all.length - 1);
+  }
+
+  async #note(faults: readonly string[], index: number): Promise<void> {
+    const { stage, takeFaults } = this.#parts;
+    // A gateway that ends closes connections before that.
+    if (faults.length > 0) await stage.gateway.untilExitIsKnown();
+    const isCompared = (index + 1) % this.#options.compared === 0 || index + 1 === this.#all.length;
+    const hasStrayed = isCompared && stage.dispatch.hasStrayed();
+    const seen = [...takeFaults(), ...faults, ...(hasStrayed ? [STRAYED] : [])];
+    if (seen.length === 0 || this.found !== null) return;
+    const others = this.#all.slice(0, this.#next).toSpliced(index, 1);
+    this.found = { faults: seen, recipes: [...others, this.#all[index]!] };
+  }
+}
+
+function labelsOf({ kind, departure, disturbance }: Recipe): string[] {
   return [
     kind,
     ...(departure === undefined ? [] : ["client leaves"]),
-    ...(failure === undefined ? [] : ["engine fails", `engine: ${failure.kind}`]),
+    ...(disturbance === undefined ? [] : ["engine fails", `engine: ${disturbance.kind}`]),
   ];
 }
 
@@ -173,7 +210,9 @@ class Player {
   /** The answer repeats the id of its request: none may reach another client. */
   async #send(client: Client, recipe: Recipe): Promise<Judged> {
     const { request } = recipe;
-    if (request.headers.some(([name]) => name === REQUEST_ID)) return this.#sendAs(client, recipe);
+    const hasOther = request.headers.some(([name]) => name === REQUEST_ID);
+    // Damage of the bytes may turn an id into another.
+    if (hasOther || recipe.kind === "bytes") return this.#sendAs(client, recipe);
     const id = this.#stage.nextRequestId();
     const headers = [...request.headers, [REQUEST_ID, id] as const];
     const judged = await this.#sendAs(client, { ...recipe, request: { ...request, headers } });

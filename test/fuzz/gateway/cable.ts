@@ -38,6 +38,8 @@ export class Cable {
   readonly #pairs = new Set<Pair>();
   /** Connections of the gateway that an endless answer has taken over. */
   readonly #flooded = new Set<net.Socket>();
+  /** Connections of the engine whose last piece is still on its way. */
+  readonly #trickling = new Set<net.Socket>();
   #server: net.Server | null = null;
   #kind: Disturbance["kind"] | null = null;
 
@@ -71,8 +73,9 @@ export class Cable {
     for (const gateway of this.#flooded) gateway.destroy();
     this.#flooded.clear();
     if (isAbsent) await this.listen();
-    for (const { gateway, engine } of this.#pairs)
-      for (const one of [gateway, engine]) one.resume();
+    for (const { gateway, engine } of this.#pairs) {
+      for (const one of [gateway, engine]) this.#resume(one);
+    }
   }
 
   close(): void {
@@ -97,7 +100,7 @@ export class Cable {
     this.#forward(engine, gateway, (piece) => this.#answer(piece, pair));
     for (const one of [gateway, engine]) {
       one.on("close", () => this.#pairs.delete(pair));
-      if (this.#kind !== "silent") one.resume();
+      this.#resume(one);
     }
   }
 
@@ -107,7 +110,7 @@ export class Cable {
       .on("data", (piece) => {
         if (pass(piece)) return;
         from.pause();
-        to.once("drain", () => this.#kind !== "silent" && from.resume());
+        to.once("drain", () => this.#resume(from));
       })
       .on("end", () => this.#flooded.has(to) || to.end())
       .on("error", () => to.destroy())
@@ -134,7 +137,7 @@ export class Cable {
     }
     if (kind === "trickle") {
       engine.pause();
-      void trickle(piece, gateway).then(() => this.#kind !== "silent" && engine.resume());
+      void this.#trickle(piece, { gateway, engine });
       return true;
     }
     const isAnswer = piece.subarray(0, 5).toString("latin1") === "HTTP/";
@@ -147,19 +150,26 @@ export class Cable {
     }
     return gateway.write(piece);
   }
+
+  async #trickle(piece: Buffer, { gateway, engine }: Pair): Promise<void> {
+    this.#trickling.add(engine);
+    const count = Math.min(piece.length, TRICKLED_BYTES_MAX);
+    for (let at = 0; at < count; at++) {
+      gateway.write(piece.subarray(at, at + 1));
+      await new Promise(setImmediate);
+    }
+    gateway.write(piece.subarray(count));
+    this.#trickling.delete(engine);
+    this.#resume(engine);
+  }
+
+  #resume(one: net.Socket): void {
+    if (this.#kind !== "silent" && !this.#trickling.has(one)) one.resume();
+  }
 }
 
 /** As fast as the gateway reads, until it is destroyed. */
 function flood(gateway: net.Socket, filler: Buffer): void {
   if (gateway.destroyed) return;
   gateway.write(filler, () => setImmediate(() => flood(gateway, filler)));
-}
-
-async function trickle(piece: Buffer, to: net.Socket): Promise<void> {
-  const count = Math.min(piece.length, TRICKLED_BYTES_MAX);
-  for (let at = 0; at < count; at++) {
-    to.write(piece.subarray(at, at + 1));
-    await new Promise(setImmediate);
-  }
-  if (count < piece.length) to.write(piece.subarray(count));
 }

@@ -17,7 +17,7 @@ const FORBIDDEN_ANSWER =
 export const GATEWAY_MIB_MAX = 384;
 const POLL_MS = 50;
 const POLL_MS_MAX = 5_000;
-/** An open link may still end as silent when the engine is back: the check runs every 250 ms. */
+/** A link that is open when the engine is back may still end as silent: it is checked each 250 ms. */
 const SETTLE_MS = 300;
 const BACK_MS_MAX = 20_000;
 /** An exit follows the last answer, and a connection elsewhere its request. */
@@ -90,8 +90,7 @@ export class FuzzedGateway {
 
   /** One after the other. Settles when the gateway is ready again. */
   disturb(disturbance: Disturbance): Promise<void> {
-    const before = this.#disturbing;
-    this.#disturbing = this.#disturbAfter(before, disturbance);
+    this.#disturbing = this.#disturbAfter(this.#disturbing, disturbance);
     return this.#disturbing;
   }
 
@@ -139,10 +138,8 @@ export class FuzzedGateway {
     ];
   }
 
-  /** @returns All that was found, also shortly after the last answer. */
-  async takeLateFaults(): Promise<string[]> {
-    await sleep(LATE_MS_MAX);
-    return this.takeFaults();
+  untilExitIsKnown(): Promise<void> {
+    return sleep(LATE_MS_MAX);
   }
 
   async close(): Promise<void> {
