@@ -17,7 +17,7 @@ const FORBIDDEN_ANSWER =
 export const GATEWAY_MIB_MAX = 384;
 const POLL_MS = 50;
 const POLL_MS_MAX = 5_000;
-/** A link that is open when the engine is back may still end as silent: it is checked each 250 ms. */
+/** An open link may still end as silent when the engine is back: the check runs every 250 ms. */
 const SETTLE_MS = 300;
 const BACK_MS_MAX = 20_000;
 /** An exit follows the last answer, and a connection elsewhere its request. */
