@@ -1,6 +1,6 @@
 /** A member of etcd whose calls another thread makes: what both sides of the thread say. */
 import { assert } from "../../engine/assert.ts";
-import { type StartThread, type Thread, type ThreadPort, workerThread } from "../disk/threads.ts";
+import { type StartThread, type Thread, type ThreadPort, workerThread } from "../disk/worker.ts";
 import type {
   Answer,
   CallName,

@@ -1,6 +1,6 @@
 /** The program of the thread that makes the calls to etcd. */
 import { workerData } from "node:worker_threads";
-import { portOfPromptThread } from "../disk/threads.ts";
+import { portOfPromptThread } from "../disk/worker.ts";
 import { GrpcEtcd } from "./grpc-etcd.ts";
 import { type EtcdThreadData, serveEtcd } from "./member.ts";
 

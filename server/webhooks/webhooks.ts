@@ -8,7 +8,7 @@ import type { WebhookRow } from "../../engine/catalog.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { ActorKind } from "../../engine/records.ts";
 import { AuditGap } from "../../engine/queries/history.ts";
-import { HEAP_LIMITS } from "../../persistence/disk/threads.ts";
+import { HEAP_LIMITS } from "../../persistence/disk/worker.ts";
 import type { AuditTrail, DeliveryPage } from "../api/services.ts";
 import type {
   FromWebhooks,

@@ -1,7 +1,7 @@
 /** The program of the thread of the webhooks. */
 import { workerData } from "node:worker_threads";
 import { FollowedTrail } from "../../persistence/audit/followed-trail.ts";
-import { portOfThisThread } from "../../persistence/disk/threads.ts";
+import { portOfThisThread } from "../../persistence/disk/worker.ts";
 import { openDeliveries } from "../../persistence/deliveries.ts";
 import { attempt } from "./attempt.ts";
 import { Courier, WebhookService } from "./courier.ts";
