@@ -85,6 +85,8 @@ interface Running<P extends Program> {
   readonly pending: Map<number, (reply: Reply<never>) => void>;
   /** Reason of the end. */
   failure: Error;
+  /** Settles when the thread has ended. */
+  readonly ended: Promise<void>;
 }
 
 export interface WorkerOptions<P extends Program> {
@@ -114,6 +116,11 @@ export class WorkerClient<P extends Program> {
   /** Requests without an answer. */
   get pending(): number {
     return this.#running?.pending.size ?? 0;
+  }
+
+  /** Settles when the worker that runs now has ended. */
+  get ended(): Promise<void> {
+    return this.#running?.ended ?? Promise.resolve();
   }
 
   start(): void {
@@ -156,6 +163,8 @@ export class WorkerClient<P extends Program> {
 
   #start(): Running<P> {
     const { start, data, onError, onExit } = this.#options;
+    let settle = () => {};
+    const ended = new Promise<void>((resolve) => (settle = resolve));
     const thread = start(data(), {
       message: (message) => this.#hear(running, message),
       error: (error) => {
@@ -168,20 +177,25 @@ export class WorkerClient<P extends Program> {
         running.pending.clear();
         for (const answer of answers) answer({ failure: running.failure });
         onExit?.();
+        settle();
       },
     });
     const failure = new Error("the thread ended without an answer");
-    const running: Running<P> = { thread, pending: new Map(), failure };
+    const running: Running<P> = { thread, pending: new Map(), failure, ended };
     return running;
   }
 
-  #hear({ pending }: Running<P>, message: FromWorker<P>): void {
-    if ("event" in message) return this.#options.on[message.event]!(message.value);
+  #hear(running: Running<P>, message: FromWorker<P>): void {
+    if ("event" in message) {
+      // A terminated worker may have sent some before its end.
+      if (this.#running === running) this.#options.on[message.event]!(message.value);
+      return;
+    }
+    const { pending } = running;
     const answer = pending.get(message.id);
     pending.delete(message.id);
     if ("failure" in message) answer?.({ failure: new Error(message.failure) });
     else answer?.({ failure: null, result: message.result as never });
-    return undefined;
   }
 }
 
@@ -196,11 +210,21 @@ export class Transferred<Result> {
   }
 }
 
-type Handled<Result> = Result | Transferred<Result> | Promise<Result>;
+/** Returned by a handler that answers later. */
+export const LATER = Symbol("later");
+
+/** Answers one request, once. */
+export interface Answering<Result> {
+  done(result: Result | Transferred<Result>): void;
+  fail(error: unknown): void;
+}
 
 /** By name: handles a request or a notice. */
 export type Handlers<P extends Program> = {
-  readonly [K in NameOf<P>]: (argument: Argument<P, K>) => Handled<ResultOf<P, K>>;
+  readonly [K in NameOf<P>]: (
+    argument: Argument<P, K>,
+    answering: Answering<ResultOf<P, K>>,
+  ) => ResultOf<P, K> | Transferred<ResultOf<P, K>> | typeof LATER;
 };
 
 /** Handles requests in the order of their arrival. A notice that fails ends the thread. */
@@ -208,33 +232,35 @@ export function serve<P extends Program>(
   port: ThreadPort<ToWorker<P>>,
   handlers: Handlers<P>,
 ): void {
-  const fail = (id: number, error: unknown) =>
-    port.postMessage({ id, failure: messageOf(error) } satisfies Answer);
-  const answer = (id: number, given: unknown) => {
-    const { result, transfer } = given instanceof Transferred ? given : new Transferred(given, []);
-    port.postMessage({ id, result } satisfies Answer, transfer);
-  };
+  const answeringOf = (id: number): Answering<unknown> => ({
+    done(given) {
+      const isMoved = given instanceof Transferred;
+      const answer: Answer = { id, result: isMoved ? given.result : given };
+      port.postMessage(answer, isMoved ? given.transfer : []);
+    },
+    fail: (error) => port.postMessage({ id, failure: messageOf(error) } satisfies Answer),
+  });
   port.on("message", ({ id, name, argument }) => {
-    let given: unknown;
+    const answering = answeringOf(id);
     try {
-      given = handlers[name](argument);
+      const given = handlers[name](argument, answering as never);
+      if (id !== 0 && given !== LATER) answering.done(given);
     } catch (error) {
       if (id === 0) throw error;
-      return fail(id, error);
+      answering.fail(error);
     }
-    if (id === 0) return undefined;
-    if (!(given instanceof Promise)) return answer(id, given);
-    return void given.then(
-      (result) => answer(id, result),
-      (error: unknown) => fail(id, error),
-    );
   });
 }
 
-/** @returns The function by which a program emits its events. */
-export function emitterOf<P extends Program>(port: ThreadPort<never>) {
-  return <K extends keyof P["events"]>(event: K, value: P["events"][K]): void =>
-    port.postMessage({ event, value });
+export type Emitter<P extends Program> = <K extends keyof P["events"]>(
+  event: K,
+  value: P["events"][K],
+) => void;
+
+export function emitterOf<P extends Program>(
+  port: Pick<ThreadPort<never>, "postMessage">,
+): Emitter<P> {
+  return (event, value) => port.postMessage({ event, value });
 }
 
 /** Of a thread's JavaScript heap, in MiB. */
@@ -247,7 +273,7 @@ interface HeapLimits {
  * The JavaScript heap of a thread, and the part of it for new objects. The lower these limits, the
  * less garbage there is when it is collected: by default, up to three times what is in use.
  */
-export const HEAP_LIMITS: HeapLimits = { maxOldGenerationSizeMb: 1_024, maxYoungGenerationSizeMb: 16 };
+const HEAP_LIMITS: HeapLimits = { maxOldGenerationSizeMb: 1_024, maxYoungGenerationSizeMb: 16 };
 
 /** @param program - A compiled file: a thread cannot start from source. */
 export function workerThread<Data, Message, Answered>(

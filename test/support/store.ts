@@ -5,7 +5,14 @@ import type { LogRecord } from "../../engine/records.ts";
 import { State } from "../../engine/state.ts";
 import { digest } from "../../engine/verify.ts";
 import { RecentChanges } from "../../persistence/audit/recent-changes.ts";
-import type { Thread, ThreadEvents, ThreadPort } from "../../persistence/disk/worker.ts";
+import type {
+  FromWorker,
+  Program,
+  Thread,
+  ThreadEvents,
+  ThreadPort,
+  ToWorker,
+} from "../../persistence/disk/worker.ts";
 import { ByteWriter } from "../../persistence/log/bytes.ts";
 import { encodeRecord } from "../../persistence/log/codec.ts";
 import type { OpenStore } from "../../persistence/store/open-store.ts";
@@ -54,6 +61,9 @@ export interface LocalThreadOptions<Message, Answer> {
   /** Whether messages are copied, or moved, as between threads. */
   readonly copies?: boolean;
 }
+
+/** A worker in the thread of the test. */
+export type LocalWorker<P extends Program> = LocalThread<ToWorker<P>, FromWorker<P>>;
 
 export class LocalThread<Message, Answer> implements Thread<Message> {
   /** The thread has ended; it can only throw `ProcessDied` now. */
