@@ -2,7 +2,7 @@
 import { workerData } from "node:worker_threads";
 import { portOfPromptThread } from "../disk/worker.ts";
 import { GrpcEtcd } from "./grpc-etcd.ts";
-import { type EtcdThreadData, serveEtcd } from "./member.ts";
+import { type EtcdProgram, serveEtcd } from "./member.ts";
 
-const { address } = workerData as EtcdThreadData;
+const { address } = workerData as EtcdProgram["data"];
 serveEtcd(portOfPromptThread(), new GrpcEtcd(address));
