@@ -23,7 +23,12 @@ import { buildLayout, EMPTY_DOCUMENT, type Layout } from "../../engine/layout/la
 import { columnsOf, type LayoutColumns } from "../../engine/layout/packed.ts";
 import type { ZonesOfSchema } from "../../engine/layout/zones.ts";
 import type { FieldError } from "../../engine/results.ts";
-import { serve, type ThreadPort, type ToWorker, Transferred } from "../../persistence/disk/worker.ts";
+import {
+  serve,
+  type ThreadPort,
+  type ToWorker,
+  Transferred,
+} from "../../persistence/disk/worker.ts";
 import { groupViews, numberOrNull, shapesByGroup, shapeView } from "../api/entities.ts";
 import type { MetadataOptions } from "../api/services.ts";
 import { checksOf } from "../api/validate.ts";

@@ -120,7 +120,10 @@ class LayoutThread {
       "do",
       job,
       (reply) => {
-        if (reply.failure === null) use(reply.result as never).catch(reject).finally(proceed);
+        if (reply.failure === null)
+          use(reply.result as never)
+            .catch(reject)
+            .finally(proceed);
         else {
           reject(reply.failure);
           proceed();
