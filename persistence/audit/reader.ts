@@ -18,7 +18,7 @@ import {
 import type { StorePlace } from "../disk/data-folder.ts";
 import { messageOf } from "../disk/faults.ts";
 import { openSqlReader, type SqlFile } from "../disk/sqlite.ts";
-import type { StartThread, Thread, ThreadPort } from "../disk/threads.ts";
+import type { StartThread, Thread, ThreadPort } from "../disk/worker.ts";
 import { AuditAnswering } from "./answers.ts";
 import { AUDIT_FILE, extentOf, readTrail } from "./file.ts";
 import type { AuditReport } from "./keeper.ts";

@@ -13,7 +13,7 @@ import {
 } from "../../engine/queries/history.ts";
 import type { Scheduler } from "../disk/clock.ts";
 import type { Disk } from "../disk/disk.ts";
-import type { StartThread, Thread, ThreadPort } from "../disk/threads.ts";
+import type { StartThread, Thread, ThreadPort } from "../disk/worker.ts";
 import type { ChainMark } from "../log/log-reader.ts";
 import { AuditKeeper, type AuditReport, type KeeperOptions } from "./keeper.ts";
 import { ReadingThread, type Received, type StartReader } from "./reader.ts";

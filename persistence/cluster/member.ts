@@ -1,6 +1,15 @@
 /** A member of etcd whose calls another thread makes: what both sides of the thread say. */
 import { assert } from "../../engine/assert.ts";
-import { type StartThread, type Thread, type ThreadPort, workerThread } from "../disk/threads.ts";
+import {
+  emitterOf,
+  LATER,
+  serve,
+  type StartWorker,
+  type ThreadPort,
+  type ToWorker,
+  WorkerClient,
+  workerThread,
+} from "../disk/worker.ts";
 import type {
   Answer,
   CallName,
@@ -18,62 +27,65 @@ import type {
   WatchRequest,
 } from "./etcd.ts";
 
-/** Host and port of the member. */
-export interface EtcdThreadData {
-  readonly address: string;
+interface Call {
+  readonly name: CallName;
+  readonly args: readonly unknown[];
 }
 
-/** Messages to the thread. */
-type ToEtcd =
-  | {
-      readonly kind: "call";
-      readonly id: number;
-      readonly name: CallName;
-      readonly args: unknown[];
-    }
-  | {
-      readonly kind: "watch";
-      readonly id: number;
-      readonly request: Pick<WatchRequest, "from" | "to" | "startRevision">;
-    }
-  | { readonly kind: "cancel"; readonly id: number };
+interface Watch {
+  readonly id: number;
+  readonly request: Pick<WatchRequest, "from" | "to" | "startRevision">;
+}
 
-/** Messages from the thread. */
-type FromEtcd =
-  | { readonly kind: "reply"; readonly id: number; readonly reply: Reply<unknown> }
-  | { readonly kind: "events"; readonly id: number; readonly events: readonly WatchEvent[] }
-  | {
-      readonly kind: "end";
+export interface EtcdProgram {
+  readonly data: {
+    /** Host and port of the member. */
+    readonly address: string;
+  };
+  readonly requests: {
+    readonly call: (call: Call) => Reply<unknown>;
+    readonly watch: (watch: Watch) => void;
+    /** @param id - Of a watch. */
+    readonly cancel: (id: number) => void;
+  };
+  readonly events: {
+    readonly watched: { readonly id: number; readonly events: readonly WatchEvent[] };
+    readonly ended: {
       readonly id: number;
       readonly refusal: Parameters<WatchRequest["onEnd"]>[0];
       readonly reason: string;
     };
-
-export type StartEtcdThread = StartThread<EtcdThreadData, ToEtcd, FromEtcd>;
+  };
+}
 
 const ENDED = "the thread of etcd has ended";
 
 /** The side of the engine. */
 class ThreadedEtcd implements Etcd {
-  readonly #thread: Thread<ToEtcd>;
+  readonly #worker: WorkerClient<EtcdProgram>;
   readonly #onReply: OnReply;
-  readonly #answers = new Map<number, Answer<unknown>>();
   readonly #watches = new Map<number, WatchRequest>();
   #nextId = 1;
   #hasEnded = false;
+  #isClosed = false;
 
-  constructor(address: string, startThread: StartEtcdThread, onReply: OnReply = () => {}) {
+  constructor(address: string, start: StartWorker<EtcdProgram>, onReply: OnReply = () => {}) {
     this.#onReply = onReply;
-    this.#thread = startThread(
-      { address },
-      {
-        message: (message) => this.#hear(message),
-        // `exit` follows, and everything is answered then.
-        error: () => {},
-        exit: () => this.#end(),
+    this.#worker = new WorkerClient({
+      start,
+      data: () => ({ address }),
+      on: {
+        watched: ({ id, events }) => this.#watches.get(id)?.onEvents(events.map(revivedEvent)),
+        ended: ({ id, refusal, reason }) => {
+          const watch = this.#watches.get(id);
+          this.#watches.delete(id);
+          watch?.onEnd(refusal, reason);
+        },
       },
-    );
-    this.#thread.keepAlive(true);
+      onExit: () => this.#end(),
+    });
+    this.#worker.start();
+    this.#worker.keepAlive(true);
   }
 
   grant(ttlMs: number, deadlineMs: number, answer: Answer<LeaseGrant>): void {
@@ -111,81 +123,71 @@ class ThreadedEtcd implements Etcd {
     const id = this.#nextId++;
     const { from, to, startRevision } = request;
     this.#watches.set(id, request);
-    this.#thread.post({ kind: "watch", id, request: { from, to, startRevision } });
+    this.#worker.tell("watch", { id, request: { from, to, startRevision } });
     return () => {
-      if (this.#watches.delete(id)) this.#thread.post({ kind: "cancel", id });
+      if (this.#watches.delete(id)) this.#worker.tell("cancel", id);
     };
   }
 
-  async close(): Promise<void> {
-    this.#answers.clear();
+  close(): Promise<void> {
+    this.#isClosed = true;
     this.#watches.clear();
-    await this.#thread.terminate();
+    return this.#worker.terminate();
   }
 
   #call<Value>(
     name: CallName,
-    args: unknown[],
+    args: readonly unknown[],
     answer: Answer<Value>,
     memory: ArrayBuffer[] = [],
   ): void {
-    const id = this.#nextId++;
-    this.#answers.set(id, (reply) => {
+    const heard = (reply: Reply<unknown>) => {
+      if (this.#isClosed) return;
       this.#onReply(name, reply);
       answer(reply as Reply<Value>);
-    });
-    if (this.#hasEnded) setImmediate(() => this.#end());
-    else this.#thread.post({ kind: "call", id, name, args }, memory);
-  }
-
-  #hear(message: FromEtcd): void {
-    const { id } = message;
-    if (message.kind === "reply") {
-      const answer = this.#answers.get(id);
-      this.#answers.delete(id);
-      answer?.(revived(message.reply));
-    } else if (message.kind === "events") {
-      this.#watches.get(id)?.onEvents(message.events.map(revivedEvent));
-    } else {
-      const watch = this.#watches.get(id);
-      this.#watches.delete(id);
-      watch?.onEnd(message.refusal, message.reason);
+    };
+    const ended = () => heard({ kind: "unknown", reason: ENDED });
+    if (this.#hasEnded) setImmediate(ended);
+    else {
+      this.#worker.ask(
+        "call",
+        { name, args },
+        (reply) => (reply.failure === null ? heard(revived(reply.result)) : ended()),
+        memory,
+      );
     }
   }
 
   #end(): void {
     this.#hasEnded = true;
-    const answers = [...this.#answers.values()];
     const watches = [...this.#watches.values()];
-    this.#answers.clear();
     this.#watches.clear();
-    for (const answer of answers) answer({ kind: "unknown", reason: ENDED });
     for (const { onEnd } of watches) onEnd(null, ENDED);
   }
 }
 
 /** The side of the thread. */
-export function serveEtcd(port: ThreadPort<ToEtcd>, etcd: Etcd): void {
+export function serveEtcd(port: ThreadPort<ToWorker<EtcdProgram>>, etcd: Etcd): void {
   const cancels = new Map<number, () => void>();
-  const say = (message: FromEtcd) => port.postMessage(message);
-  port.on("message", (message) => {
-    const { id } = message;
-    if (message.kind === "call") {
-      const call = etcd[message.name].bind(etcd) as (...args: unknown[]) => void;
-      call(...message.args, (reply: Reply<unknown>) => {
-        say({ kind: "reply", id, reply: compacted(reply) });
-      });
-    } else if (message.kind === "watch") {
+  const emit = emitterOf<EtcdProgram>(port);
+  serve<EtcdProgram>(port, {
+    call({ name, args }, answering) {
+      const call = etcd[name].bind(etcd) as (...given: unknown[]) => void;
+      call(...args, (reply: Reply<unknown>) => answering.done(compacted(reply)));
+      return LATER;
+    },
+    watch({ id, request }) {
       const cancel = etcd.watch({
-        ...message.request,
-        onEvents: (events) => say({ kind: "events", id, events: events.map(compactedEvent) }),
-        onEnd: (refusal, reason) => say({ kind: "end", id, refusal, reason }),
+        ...request,
+        onEvents: (events) => emit("watched", { id, events: events.map(compactedEvent) }),
+        onEnd: (refusal, reason) => emit("ended", { id, refusal, reason }),
       });
       cancels.set(id, cancel);
-    } else {
+    },
+    cancel(id) {
       cancels.get(id)?.();
       cancels.delete(id);
-    }
+    },
   });
 }
 
@@ -235,9 +237,5 @@ function mapPairs(reply: Reply<unknown>, map: (pair: KeyValue) => KeyValue): Rep
 /** @param address - Host and port of the member beside this host. */
 export function openEtcd(address: string, onReply?: OnReply): Etcd {
   const program = new URL("./worker.js", import.meta.url);
-  return new ThreadedEtcd(
-    address,
-    workerThread<EtcdThreadData, ToEtcd, FromEtcd>(program, "frontrow etcd"),
-    onReply,
-  );
+  return new ThreadedEtcd(address, workerThread(program, "frontrow etcd"), onReply);
 }

@@ -1,8 +1,8 @@
 /** The program of the thread that makes the calls to etcd. */
 import { workerData } from "node:worker_threads";
-import { portOfPromptThread } from "../disk/threads.ts";
+import { portOfPromptThread } from "../disk/worker.ts";
 import { GrpcEtcd } from "./grpc-etcd.ts";
-import { type EtcdThreadData, serveEtcd } from "./member.ts";
+import { type EtcdProgram, serveEtcd } from "./member.ts";
 
-const { address } = workerData as EtcdThreadData;
+const { address } = workerData as EtcdProgram["data"];
 serveEtcd(portOfPromptThread(), new GrpcEtcd(address));

@@ -1,10 +1,16 @@
 /** Reads a store in another thread, message by message, for a copy on another host. */
-import { type Thread, workerThread } from "../disk/threads.ts";
+import { type StartWorker, WorkerClient, workerThread } from "../disk/worker.ts";
 
-/** A message of `join.ts`, or why there is none; null when all were sent. */
-export type FromCopyThread =
-  | { readonly kind: "message"; readonly message: string | Uint8Array }
-  | { readonly kind: "ended"; readonly failure: string | null };
+/** The program `copy-worker.ts`. */
+export interface CopyProgram {
+  /** The data folder. */
+  readonly data: string;
+  readonly requests: {
+    /** @returns A message of `join.ts`; null when all were sent. */
+    readonly next: (argument: null) => string | Uint8Array | null;
+  };
+  readonly events: Readonly<Record<never, never>>;
+}
 
 export interface CopyEvents {
   /** Comes once for each call of `next`. */
@@ -13,7 +19,7 @@ export interface CopyEvents {
   ended(failure: string | null): void;
 }
 
-const start = workerThread<string, null, FromCopyThread>(
+const startReal: StartWorker<CopyProgram> = workerThread(
   new URL("./copy-worker.js", import.meta.url),
   "frontrow copy",
 );
@@ -22,26 +28,26 @@ const start = workerThread<string, null, FromCopyThread>(
 export function startCopy(
   folder: string,
   events: CopyEvents,
+  start = startReal,
 ): { readonly next: () => void; readonly stop: () => void } {
+  const worker = new WorkerClient<CopyProgram>({ start, data: () => folder, on: {} });
   let hasEnded = false;
-  const end = (failure: string | null) => {
-    if (hasEnded) return;
-    hasEnded = true;
-    void thread.terminate();
-    events.ended(failure);
-  };
-  const thread: Thread<null> = start(folder, {
-    message: (sent) => {
-      if (hasEnded) return;
-      if (sent.kind === "message") events.message(sent.message);
-      else end(sent.failure);
-    },
-    error: ({ message }) => end(message),
-    exit: () => end("the thread ended"),
-  });
   const stop = () => {
     hasEnded = true;
-    void thread.terminate();
+    void worker.terminate();
   };
-  return { next: () => thread.post(null), stop };
+  const end = (failure: string | null) => {
+    stop();
+    events.ended(failure);
+  };
+  const next = () => {
+    if (hasEnded) return;
+    worker.ask("next", null, (reply) => {
+      if (hasEnded) return;
+      if (reply.failure !== null) end(reply.failure.message);
+      else if (reply.result === null) end(null);
+      else events.message(reply.result);
+    });
+  };
+  return { next, stop };
 }

@@ -3,7 +3,7 @@ import type { CatalogPut } from "../../engine/catalog.ts";
 import type { PartitionImage } from "../../engine/inventory/image.ts";
 import type { StorePlace } from "../disk/data-folder.ts";
 import { messageOf } from "../disk/faults.ts";
-import type { StartThread, Thread, ThreadPort } from "../disk/threads.ts";
+import type { StartThread, Thread, ThreadPort } from "../disk/worker.ts";
 import { loadedPut, storedPut } from "../log/layout-packing.ts";
 import {
   type BuildEnd,

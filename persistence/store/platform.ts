@@ -4,7 +4,7 @@ import type { StartReader } from "../audit/reader.ts";
 import type { StartAuditThread } from "../audit/thread.ts";
 import { type Disk, realDisk } from "../disk/disk.ts";
 import { type MachineTime, realScheduler, realTime, type Scheduler } from "../disk/clock.ts";
-import { workerThread } from "../disk/threads.ts";
+import { workerThread } from "../disk/worker.ts";
 import type { StartSnapshotThread } from "../snapshot/thread.ts";
 
 export interface Platform {

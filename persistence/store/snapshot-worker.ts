@@ -2,7 +2,7 @@
 import { workerData } from "node:worker_threads";
 import { auditedSequence } from "../audit/file.ts";
 import { realDisk } from "../disk/disk.ts";
-import { portOfThisThread } from "../disk/threads.ts";
+import { portOfThisThread } from "../disk/worker.ts";
 import { serveSnapshots, type SnapshotThreadData } from "../snapshot/thread.ts";
 
 const data = workerData as SnapshotThreadData;

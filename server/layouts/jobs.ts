@@ -23,6 +23,12 @@ import { buildLayout, EMPTY_DOCUMENT, type Layout } from "../../engine/layout/la
 import { columnsOf, type LayoutColumns } from "../../engine/layout/packed.ts";
 import type { ZonesOfSchema } from "../../engine/layout/zones.ts";
 import type { FieldError } from "../../engine/results.ts";
+import {
+  serve,
+  type ThreadPort,
+  type ToWorker,
+  Transferred,
+} from "../../persistence/disk/worker.ts";
 import { groupViews, numberOrNull, shapesByGroup, shapeView } from "../api/entities.ts";
 import type { MetadataOptions } from "../api/services.ts";
 import { checksOf } from "../api/validate.ts";
@@ -538,28 +544,19 @@ export function buffersIn(value: unknown): ArrayBuffer[] {
   return [...new Set(Object.values(value).flatMap(buffersIn))];
 }
 
-// Handles the messages of the layout thread.
+// The program of the layout thread.
 
-export interface ToLayouts {
-  readonly job: JobOf<JobKind>;
+export interface LayoutProgram {
+  readonly data: null;
+  readonly requests: { readonly do: (job: JobOf<JobKind>) => ResultOf<JobKind> };
+  readonly events: Readonly<Record<never, never>>;
 }
 
-/** The result of a job, or the message of its error. */
-export type FromLayouts = { readonly result: ResultOf<JobKind> } | { readonly failure: string };
-
-/** The port of the thread, as its program sees it. */
-interface Port {
-  on(event: "message", listener: (message: ToLayouts) => void): unknown;
-  postMessage(message: FromLayouts, transfer: ArrayBuffer[]): void;
-}
-
-export function serveLayouts(port: Port, packing: Packing): void {
-  port.on("message", ({ job }) => {
-    try {
+export function serveLayouts(port: ThreadPort<ToWorker<LayoutProgram>>, packing: Packing): void {
+  serve<LayoutProgram>(port, {
+    do(job) {
       const result = doJob(job, packing);
-      port.postMessage({ result }, buffersIn(result));
-    } catch (error) {
-      port.postMessage({ failure: String(error) }, []);
-    }
+      return new Transferred(result, buffersIn(result));
+    },
   });
 }

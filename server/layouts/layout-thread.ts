@@ -1,13 +1,6 @@
 /** The layout threads, as the server's thread sees them. Each is started for its first job. */
-import { Worker } from "node:worker_threads";
-import {
-  buffersIn,
-  type FromLayouts,
-  type JobKind,
-  type JobOf,
-  type ResultOf,
-  type ToLayouts,
-} from "./jobs.ts";
+import { type StartWorker, WorkerClient, workerThread } from "../../persistence/disk/worker.ts";
+import { buffersIn, type JobKind, type JobOf, type LayoutProgram, type ResultOf } from "./jobs.ts";
 
 /** Jobs of one organization that may wait for a thread: each may keep the body of a request. */
 export const WAITING_MAX = 4;
@@ -15,30 +8,25 @@ export const WAITING_MAX = 4;
 const LONG_JOB_BYTES = 8 * 1_024 * 1_024;
 /**
  * For objects and texts of the thread: the largest layout needs less than 384. Without a limit the
- * thread keeps several times as much before it collects any garbage.
+ * thread keeps several times as much before it collects any garbage. Of these, for new objects: six
+ * times as much by default, and no faster.
  */
-const HEAP_MIB_MAX = 512;
-/** Of these, for new objects: six times as much by default, and no faster. */
-const YOUNG_MIB_MAX = 8;
+const HEAP_LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 8 };
 
-export interface ThreadEvents {
-  readonly message: (message: FromLayouts) => void;
-  /** The thread has ended. */
-  readonly exit: (reason: Error) => void;
-}
+export type StartLayoutThread = StartWorker<LayoutProgram>;
 
-export interface RunningThread {
-  post(message: ToLayouts, transfer: readonly ArrayBuffer[]): void;
-}
-
-export type StartLayoutThread = (events: ThreadEvents) => RunningThread;
+const startReal: StartLayoutThread = workerThread(
+  new URL("worker.js", import.meta.url),
+  "frontrow layouts",
+  HEAP_LIMITS,
+);
 
 /** Two threads, because a layout of ordinary size must not wait for one that takes many seconds. */
 export class LayoutThreads {
   readonly #ordinary: LayoutThread;
   readonly #long: LayoutThread;
 
-  constructor(start: StartLayoutThread = startWorker) {
+  constructor(start: StartLayoutThread = startReal) {
     this.#ordinary = new LayoutThread(start);
     this.#long = new LayoutThread(start);
   }
@@ -61,7 +49,7 @@ export class LayoutThreads {
 
 /** A job that waits for its turn. */
 interface Waiting {
-  readonly message: () => ToLayouts["job"];
+  readonly job: () => JobOf<JobKind>;
   /** Settles when the result was used, or rejects when the use failed. */
   readonly use: (result: never) => Promise<void>;
   readonly reject: (reason: unknown) => void;
@@ -75,16 +63,14 @@ class LayoutThread {
   /** As in `LayoutThreads`. */
   count = 0;
   refused = 0;
-  readonly #start: StartLayoutThread;
+  readonly #worker: WorkerClient<LayoutProgram>;
   /** By organization, the one whose turn is next first. */
   readonly #queues = new Map<number, Waiting[]>();
-  #running: Waiting | null = null;
-  /** Whether the thread has the running job. Otherwise its result is being used. */
-  #isPosted = false;
-  #thread: RunningThread | null = null;
+  /** Whether the thread has a job, or its result is being used. */
+  #isBusy = false;
 
   constructor(start: StartLayoutThread) {
-    this.#start = start;
+    this.#worker = new WorkerClient({ start, data: () => null, on: {} });
   }
 
   /**
@@ -108,80 +94,50 @@ class LayoutThread {
     this.count += 1;
     this.#queues.set(organizationId, queue);
     return new Promise((resolve, reject) => {
-      const message = () => ({ ...make(), kind }) as unknown as ToLayouts["job"];
+      const job = () => ({ ...make(), kind }) as unknown as JobOf<JobKind>;
       const used = async (result: ResultOf<K>) => resolve(await use(result));
-      queue.push({ message, use: used, reject });
+      queue.push({ job, use: used, reject });
       this.#next();
     });
   }
 
   #next(): void {
-    if (this.#running !== null) return;
+    if (this.#isBusy) return;
     const [first] = this.#queues;
     if (first === undefined) return;
     const [organizationId, queue] = first;
     const waiting = queue.shift()!;
     this.#queues.delete(organizationId);
     if (queue.length > 0) this.#queues.set(organizationId, queue);
-    this.#running = waiting;
-    this.#thread ??= this.#start({
-      message: (message) => this.#hear(message),
-      exit: (reason) => this.#ended(reason),
-    });
-    const job = waiting.message();
-    this.#isPosted = true;
-    this.#thread.post({ job }, "parts" in job ? buffersIn(job.parts) : []);
+    this.#isBusy = true;
+    this.#do(waiting);
   }
 
-  #hear(message: FromLayouts): void {
-    const waiting = this.#running;
-    if (waiting === null || !this.#isPosted) return;
-    this.#isPosted = false;
-    if ("failure" in message) {
-      waiting.reject(new Error(message.failure));
-      this.#proceed();
-    } else {
-      const proceed = () => this.#proceed();
-      waiting
-        .use(message.result as never)
-        .catch(waiting.reject)
-        .finally(proceed);
-    }
-  }
-
-  /** The next job starts another thread. */
-  #ended(reason: Error): void {
-    this.#thread = null;
-    if (this.#running === null || !this.#isPosted) return;
-    this.#isPosted = false;
-    this.#running.reject(reason);
-    this.#proceed();
+  #do({ job: make, use, reject }: Waiting): void {
+    const job = make();
+    const proceed = () => this.#proceed();
+    this.#worker.ask(
+      "do",
+      job,
+      (reply) => {
+        if (reply.failure === null)
+          use(reply.result as never)
+            .catch(reject)
+            .finally(proceed);
+        else {
+          reject(reply.failure);
+          proceed();
+        }
+      },
+      "parts" in job ? buffersIn(job.parts) : [],
+    );
   }
 
   #proceed(): void {
     setImmediate(() => {
       this.count -= 1;
-      this.#running = null;
+      this.#isBusy = false;
       this.#next();
     });
   }
-}
-
-function startWorker({ message, exit }: ThreadEvents): RunningThread {
-  const worker = new Worker(new URL("worker.js", import.meta.url), {
-    name: "frontrow layouts",
-    resourceLimits: {
-      maxOldGenerationSizeMb: HEAP_MIB_MAX,
-      maxYoungGenerationSizeMb: YOUNG_MIB_MAX,
-    },
-  });
-  let reason = new Error("the layout thread ended");
-  worker.on("message", message);
-  worker.on("error", (error) => (reason = error));
-  worker.once("exit", () => exit(reason));
-  // Comes last: a listener of messages keeps the process alive.
-  worker.unref();
-  return {
-    post: (value, transfer) => worker.postMessage(value, transfer),
-  };
 }

@@ -8,15 +8,15 @@ import type { WebhookFilter, WebhookType } from "../../engine/catalog.ts";
 import type { EventChange } from "../../engine/queries/history.ts";
 import type { FollowedTrail } from "../../persistence/audit/followed-trail.ts";
 import type { DeliveryFile, Lane, PendingDelivery } from "../../persistence/deliveries.ts";
+import type { Emitter, Handlers } from "../../persistence/disk/worker.ts";
 import type { DeliveryPage } from "../api/services.ts";
 import { changeView } from "../live/change-view.ts";
 import { type Attempt, type AttemptResult, delayMs, GIVE_UP_MS } from "./attempt.ts";
 import {
-  type FromWebhooks,
   signedHeaders,
-  type ToWebhooks,
   type Webhook,
   type WebhookCounts,
+  type WebhookProgram,
 } from "./messages.ts";
 
 /** Tries under way of one webhook, of one organization, and in all. */
@@ -565,10 +565,10 @@ const LISTED_MS = 30 * 86_400_000;
 /** Deliveries of a webhook that are listed, whatever their age. */
 export const LISTED_MAX = 100_000;
 
-interface Port {
-  on(event: "message", listener: (message: ToWebhooks) => void): unknown;
-  send(message: FromWebhooks): void;
-  close(): void;
+/** Ends of the thread, and its events. */
+interface Surroundings {
+  readonly emit: Emitter<WebhookProgram>;
+  readonly close: () => void;
 }
 
 /** What was sent, wherever it is kept. */
@@ -578,7 +578,7 @@ interface Deliveries {
 }
 
 export class WebhookService {
-  readonly #port: Port;
+  readonly #surroundings: Surroundings;
   readonly #courier: Courier;
   readonly #deliveries: Deliveries;
   #timer: NodeJS.Timeout | null = null;
@@ -588,11 +588,34 @@ export class WebhookService {
   #prunedMs = -Infinity;
   #hasEnded = false;
 
-  constructor(port: Port, courier: Courier, deliveries: Deliveries) {
-    this.#port = port;
+  /** The requests of the server's thread. */
+  readonly handlers: Handlers<WebhookProgram> = {
+    put: (webhook) => {
+      this.#attempt(() => this.#courier.put(webhook));
+      this.wake();
+    },
+    remove: (webhookId) => void this.#attempt(() => this.#courier.remove(webhookId)),
+    follow: (sequence) => {
+      this.#attempt(() => this.#courier.follow(sequence));
+      this.wake(0);
+    },
+    list: ({ webhookId, offset, limit }) => {
+      let page: DeliveryPage | null = null;
+      this.#attempt(() => (page = this.#deliveries.list(webhookId, offset, limit)));
+      return page;
+    },
+    end: () => {
+      this.#hasEnded = true;
+      clearTimeout(this.#timer ?? undefined);
+      this.#attempt(() => this.#courier.close());
+      this.#surroundings.close();
+    },
+  };
+
+  constructor(surroundings: Surroundings, courier: Courier, deliveries: Deliveries) {
+    this.#surroundings = surroundings;
     this.#courier = courier;
     this.#deliveries = deliveries;
-    port.on("message", (message) => this.#hear(message));
     this.wake(0);
   }
 
@@ -617,11 +640,7 @@ export class WebhookService {
       this.#prunedMs = nowMs;
       this.#attempt(() => this.#deliveries.prune(Date.now() - LISTED_MS, LISTED_MAX));
     }
-    this.#attempt(() => this.#send({ kind: "counts", counts: this.#courier.counts }));
-  }
-
-  #send(message: FromWebhooks): void {
-    this.#port.send(message);
+    this.#attempt(() => this.#surroundings.emit("counts", this.#courier.counts));
   }
 
   /** Reports a failure once, however often it happens. @returns Whether there was none. */
@@ -632,35 +651,9 @@ export class WebhookService {
       return true;
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
-      if (message !== this.#failure) this.#send({ kind: "report", message });
+      if (message !== this.#failure) this.#surroundings.emit("report", message);
       this.#failure = message;
       return false;
     }
-  }
-
-  #hear(message: ToWebhooks): void {
-    switch (message.kind) {
-      case "put":
-        this.#attempt(() => this.#courier.put(message.webhook));
-        return this.wake();
-      case "remove":
-        return void this.#attempt(() => this.#courier.remove(message.webhookId));
-      case "follow":
-        this.#attempt(() => this.#courier.follow(message.sequence));
-        this.#send({ kind: "followed" });
-        return this.wake(0);
-      case "list": {
-        const { id, webhookId, offset, limit } = message;
-        let page: DeliveryPage | null = null;
-        this.#attempt(() => (page = this.#deliveries.list(webhookId, offset, limit)));
-        return this.#send({ kind: "listed", id, page });
-      }
-      case "end":
-        this.#hasEnded = true;
-        clearTimeout(this.#timer ?? undefined);
-        this.#attempt(() => this.#courier.close());
-        return this.#port.close();
-    }
-    return message satisfies never;
   }
 }

@@ -1,4 +1,4 @@
-/** What the server's thread and the thread of the webhooks tell each other. */
+/** The program of the webhooks' thread, as its starter sees it, and the signatures of deliveries. */
 import { createHmac } from "node:crypto";
 import type { WebhookRow } from "../../engine/catalog.ts";
 import type { DeliveryPage } from "../api/services.ts";
@@ -19,20 +19,6 @@ export interface WebhookThreadData {
   readonly webhooks: readonly Webhook[];
 }
 
-export type ToWebhooks =
-  | { readonly kind: "put"; readonly webhook: Webhook }
-  | { readonly kind: "remove"; readonly webhookId: number }
-  /** The trail has new records; up to this one, all webhooks are told. */
-  | { readonly kind: "follow"; readonly sequence: number }
-  | {
-      readonly kind: "list";
-      readonly id: number;
-      readonly webhookId: number;
-      readonly offset: number;
-      readonly limit: number;
-    }
-  | { readonly kind: "end" };
-
 export interface WebhookCounts {
   /** Pairs of webhook and event with something to send. */
   readonly lanes: number;
@@ -46,20 +32,40 @@ export interface WebhookCounts {
   readonly followed: number;
 }
 
-export type FromWebhooks =
-  /** The trail has been followed as far as it goes, or cannot be read now. */
-  | { readonly kind: "followed" }
-  | { readonly kind: "counts"; readonly counts: WebhookCounts }
-  /** @param page - Null when the file cannot be read. */
-  | { readonly kind: "listed"; readonly id: number; readonly page: DeliveryPage | null }
-  | {
-      readonly kind: "disable";
-      readonly webhookId: number;
-      readonly version: number;
-      readonly reason: string;
-    }
-  /** Something that an operator should know. */
-  | { readonly kind: "report"; readonly message: string };
+export interface ListQuery {
+  readonly webhookId: number;
+  readonly offset: number;
+  readonly limit: number;
+}
+
+/** A webhook to disable, as it was when its attempts were given up. */
+export interface GivenUp {
+  readonly webhookId: number;
+  readonly version: number;
+  readonly reason: string;
+}
+
+export interface WebhookProgram {
+  readonly data: WebhookThreadData;
+  readonly requests: {
+    readonly put: (webhook: Webhook) => void;
+    readonly remove: (webhookId: number) => void;
+    /**
+     * Follows the new records of the trail as far as it can be read; up to this one, all webhooks
+     * are told.
+     */
+    readonly follow: (sequence: number) => void;
+    /** @returns Null when the file cannot be read. */
+    readonly list: (query: ListQuery) => DeliveryPage | null;
+    readonly end: (argument: null) => void;
+  };
+  readonly events: {
+    readonly counts: WebhookCounts;
+    readonly disable: GivenUp;
+    /** Something that an operator should know. */
+    readonly report: string;
+  };
+}
 
 // Signatures of deliveries, as Standard Webhooks describes them.
 

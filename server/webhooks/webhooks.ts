@@ -3,20 +3,19 @@
  * It starts with the first webhook. The server's thread tells it which webhooks there are, and that
  * the trail has new records, but does no work for a change of an event.
  */
-import { Worker } from "node:worker_threads";
 import type { WebhookRow } from "../../engine/catalog.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { ActorKind } from "../../engine/records.ts";
 import { AuditGap } from "../../engine/queries/history.ts";
-import { HEAP_LIMITS } from "../../persistence/disk/threads.ts";
+import { type StartWorker, WorkerClient, workerThread } from "../../persistence/disk/worker.ts";
 import type { AuditTrail, DeliveryPage } from "../api/services.ts";
 import type {
-  FromWebhooks,
+  GivenUp,
+  ListQuery,
   SigningSecret,
-  ToWebhooks,
   Webhook,
   WebhookCounts,
-  WebhookThreadData,
+  WebhookProgram,
 } from "./messages.ts";
 
 /** Changes of an event are followed this often, so those of half a second travel together. */
@@ -46,9 +45,16 @@ export interface WebhookOptions {
   readonly report: (message: string) => void;
 }
 
+export type StartWebhookThread = StartWorker<WebhookProgram>;
+
+const startReal: StartWebhookThread = workerThread(
+  new URL("worker.js", import.meta.url),
+  "frontrow webhooks",
+);
+
 /** A list of deliveries that somebody waits for. */
 interface WaitingList {
-  readonly message: ToWebhooks;
+  readonly query: ListQuery;
   readonly resolve: (page: DeliveryPage | null) => void;
 }
 
@@ -60,12 +66,12 @@ interface Sent {
 
 export class Webhooks {
   readonly #options: WebhookOptions;
-  readonly #program: URL;
+  readonly #worker: WorkerClient<WebhookProgram>;
+  /** As of the start of the thread. */
+  #webhooks: readonly Webhook[] = [];
   /** The last record when the server started. */
   readonly #startSequence: number;
   #timer: NodeJS.Timeout | null = null;
-  #thread: Worker | null = null;
-  #exited: Promise<void> = Promise.resolve();
   #startedMs = -Infinity;
   /** By id. */
   readonly #sent = new Map<number, Sent>();
@@ -73,18 +79,33 @@ export class Webhooks {
   /** The record up to which the thread was told to follow. */
   #followed = -1;
   #isFollowing = false;
-  readonly #lists = new Map<number, WaitingList>();
-  #listed = 0;
+  readonly #lists = new Set<WaitingList>();
   #counts = NO_COUNTS;
   /** Of threads that have ended. */
   readonly #before = { succeeded: 0, failed: 0 };
   disabled = 0;
 
-  /** @param program - The compiled program of the thread. */
-  constructor(options: WebhookOptions, program = new URL("worker.js", import.meta.url)) {
+  constructor(options: WebhookOptions, start = startReal) {
     this.#options = options;
-    this.#program = program;
     this.#startSequence = options.engine.sequence;
+    const { folder, storeId, allowsPrivate, report } = options;
+    this.#worker = new WorkerClient({
+      start,
+      data: () => ({
+        folder,
+        storeId,
+        allowsPrivate,
+        sequence: this.#startSequence,
+        webhooks: this.#webhooks,
+      }),
+      on: {
+        counts: (counts) => (this.#counts = counts),
+        disable: (givenUp) => this.#disable(givenUp),
+        report,
+      },
+      onError: ({ message }) => report(message),
+      onExit: () => this.#ended(),
+    });
   }
 
   get allowsPrivate(): boolean {
@@ -106,7 +127,7 @@ export class Webhooks {
   /** Records on disk that were not followed yet, while there are active webhooks. */
   get lagRecords(): number {
     const { engine } = this.#options;
-    if (this.#thread === null || this.#counts.followed === 0) return 0;
+    if (!this.#worker.isRunning || this.#counts.followed === 0) return 0;
     if (!hasActive(engine.state.catalog.webhooks.values())) return 0;
     return Math.max(0, engine.sequence - this.#counts.followed);
   }
@@ -115,22 +136,30 @@ export class Webhooks {
   list(webhookId: number, offset: number, limit: number): Promise<DeliveryPage | null> {
     if (this.#timer === null) return Promise.resolve(NOTHING);
     if (this.#lists.size >= LISTS_MAX) return Promise.resolve(null);
-    const id = (this.#listed += 1);
-    const message: ToWebhooks = { kind: "list", id, webhookId, offset, limit };
-    // A thread that starts for the first webhook gets it then.
-    this.#post(message);
-    return new Promise((resolve) => this.#lists.set(id, { message, resolve }));
+    return new Promise((resolve) => {
+      const list: WaitingList = { query: { webhookId, offset, limit }, resolve };
+      this.#lists.add(list);
+      // A thread that starts for the first webhook gets it then.
+      if (this.#worker.isRunning) this.#ask(list);
+    });
+  }
+
+  #ask(list: WaitingList): void {
+    this.#worker.ask("list", list.query, (reply) => {
+      list.resolve(reply.failure === null ? reply.result : null);
+      this.#lists.delete(list);
+    });
   }
 
   /** Ends the thread. Tries under way are made again after the next start. */
   async close(): Promise<void> {
     clearInterval(this.#timer ?? undefined);
     this.#timer = null;
-    const thread = this.#thread;
-    if (thread === null) return this.#refuseLists();
-    this.#post({ kind: "end" });
-    const timer = setTimeout(() => void thread.terminate(), END_MS_MAX);
-    await this.#exited;
+    if (!this.#worker.isRunning) return this.#refuseLists();
+    const { ended } = this.#worker;
+    this.#worker.tell("end", null);
+    const timer = setTimeout(() => void this.#worker.terminate(), END_MS_MAX);
+    await ended;
     clearTimeout(timer);
   }
 
@@ -138,7 +167,7 @@ export class Webhooks {
   #tick(): void {
     const { engine } = this.#options;
     const { webhooks } = engine.state.catalog;
-    if (this.#thread === null && webhooks.size === 0) return;
+    if (!this.#worker.isRunning && webhooks.size === 0) return;
     if (this.#isFollowing || engine.sequence === this.#followed) return;
     this.#isFollowing = true;
     const rows = [...webhooks.values()];
@@ -148,27 +177,27 @@ export class Webhooks {
 
   async #tell(rows: readonly WebhookRow[], sequence: number): Promise<void> {
     if (this.#timer === null) return;
-    const isNew = this.#thread === null;
+    const isNew = !this.#worker.isRunning;
     if (isNew && performance.now() - this.#startedMs < RESTART_MS) return this.#followEnded();
     const changed = rows
       .filter((row) => this.#sent.get(row.id)?.row !== row)
       .map((row) => this.#note(row));
     if (isNew) this.#start(rows.map((row) => this.#shown(row)));
-    else for (const webhook of changed) this.#post({ kind: "put", webhook });
+    else for (const webhook of changed) this.#worker.tell("put", webhook);
     const ids = new Set(rows.map(({ id }) => id));
     for (const webhookId of this.#sent.keys()) {
       if (ids.has(webhookId)) continue;
       this.#sent.delete(webhookId);
-      this.#post({ kind: "remove", webhookId });
+      this.#worker.tell("remove", webhookId);
     }
     // Without them the trail need not have the records yet.
     if (!hasActive(rows)) return this.#noteFollowed(sequence);
     // Every answer of the trail comes when it has all records that are on disk.
     const { gap } = await this.#options.audit.ask({ about: "owner", eventId: "" }, ASKER);
-    if (this.#thread === null || gap === AuditGap.BUSY || gap === AuditGap.UNAVAILABLE)
+    if (!this.#worker.isRunning || gap === AuditGap.BUSY || gap === AuditGap.UNAVAILABLE)
       return this.#followEnded();
     this.#followed = sequence;
-    this.#post({ kind: "follow", sequence });
+    this.#worker.ask("follow", sequence, () => this.#followEnded());
   }
 
   #noteFollowed(sequence: number): void {
@@ -188,35 +217,14 @@ export class Webhooks {
   }
 
   #start(webhooks: readonly Webhook[]): void {
-    const { folder, storeId, allowsPrivate, report } = this.#options;
     this.#startedMs = performance.now();
-    const workerData: WebhookThreadData = {
-      folder,
-      storeId,
-      allowsPrivate,
-      sequence: this.#startSequence,
-      webhooks,
-    };
-    const resourceLimits = HEAP_LIMITS;
-    const options = { workerData, name: "frontrow webhooks", resourceLimits };
-    const thread = new Worker(this.#program, options);
-    thread.on("message", (message: FromWebhooks) => this.#hear(message));
-    thread.on("error", ({ message }) => report(message));
-    // Comes last: a listener of messages keeps the process alive.
-    thread.unref();
-    this.#exited = new Promise((resolve) => {
-      thread.once("exit", () => {
-        this.#ended();
-        resolve();
-      });
-    });
-    this.#thread = thread;
-    for (const { message } of this.#lists.values()) this.#post(message);
+    this.#webhooks = webhooks;
+    this.#worker.start();
+    for (const list of this.#lists) this.#ask(list);
   }
 
   /** Another thread takes over. It finds in the file what this one has done. */
   #ended(): void {
-    this.#thread = null;
     this.#followed = -1;
     this.#before.succeeded += this.#counts.succeeded;
     this.#before.failed += this.#counts.failed;
@@ -226,7 +234,7 @@ export class Webhooks {
   }
 
   #refuseLists(): void {
-    for (const { resolve } of this.#lists.values()) resolve(null);
+    for (const { resolve } of this.#lists) resolve(null);
     this.#lists.clear();
   }
 
@@ -234,27 +242,8 @@ export class Webhooks {
     this.#isFollowing = false;
   }
 
-  #hear(message: FromWebhooks): void {
-    switch (message.kind) {
-      case "followed":
-        return this.#followEnded();
-      case "counts":
-        this.#counts = message.counts;
-        return;
-      case "listed":
-        this.#lists.get(message.id)?.resolve(message.page);
-        this.#lists.delete(message.id);
-        return;
-      case "disable":
-        return this.#disable(message);
-      case "report":
-        return this.#options.report(message.message);
-    }
-    return message satisfies never;
-  }
-
   /** One that was changed since is not disabled: the thread is about to hear of the change. */
-  #disable({ webhookId, version, reason }: Extract<FromWebhooks, { kind: "disable" }>): void {
+  #disable({ webhookId, version, reason }: GivenUp): void {
     const { engine } = this.#options;
     const sent = this.#sent.get(webhookId);
     const row = engine.state.catalog.webhooks.get(webhookId);
@@ -266,10 +255,6 @@ export class Webhooks {
     if (refused === 0) this.disabled += 1;
     // Then the webhook is tried again, and given up again.
     else this.#sent.delete(webhookId);
-  }
-
-  #post(message: ToWebhooks): void {
-    this.#thread?.postMessage(message);
   }
 }
 

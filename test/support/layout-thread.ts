@@ -6,7 +6,8 @@ import {
   withLayoutJson,
 } from "../../persistence/log/layout-packing.ts";
 import type { StartLayoutThread } from "../../server/layouts/layout-thread.ts";
-import { type FromLayouts, serveLayouts, type ToLayouts } from "../../server/layouts/jobs.ts";
+import { serveLayouts } from "../../server/layouts/jobs.ts";
+import { LocalThread } from "./store.ts";
 
 export const LAYOUT_PACKER = { pack: packLayout, packed: packedLayout };
 const PACKING = {
@@ -16,17 +17,10 @@ const PACKING = {
 };
 
 /** Messages are copied, or moved, as between threads. */
-export const startInProcess: StartLayoutThread = ({ message }) => {
-  let listener: (job: ToLayouts) => void = () => {};
-  const postMessage = (answer: FromLayouts, transfer: ArrayBuffer[]) => {
-    const copy = structuredClone(answer, { transfer });
-    setImmediate(() => message(copy));
-  };
-  serveLayouts({ on: (_, given) => (listener = given), postMessage }, PACKING);
-  return {
-    post: (job, transfer) => {
-      const copy = structuredClone(job, { transfer: [...transfer] });
-      setImmediate(() => listener(copy));
-    },
-  };
-};
+export const startInProcess: StartLayoutThread = (_, events) =>
+  new LocalThread({
+    serve: (port) => serveLayouts(port, PACKING),
+    events,
+    later: (task) => setImmediate(task),
+    copies: true,
+  });

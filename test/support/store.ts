@@ -5,7 +5,14 @@ import type { LogRecord } from "../../engine/records.ts";
 import { State } from "../../engine/state.ts";
 import { digest } from "../../engine/verify.ts";
 import { RecentChanges } from "../../persistence/audit/recent-changes.ts";
-import type { Thread, ThreadEvents, ThreadPort } from "../../persistence/disk/threads.ts";
+import type {
+  FromWorker,
+  Program,
+  Thread,
+  ThreadEvents,
+  ThreadPort,
+  ToWorker,
+} from "../../persistence/disk/worker.ts";
 import { ByteWriter } from "../../persistence/log/bytes.ts";
 import { encodeRecord } from "../../persistence/log/codec.ts";
 import type { OpenStore } from "../../persistence/store/open-store.ts";
@@ -51,7 +58,12 @@ export interface LocalThreadOptions<Message, Answer> {
   readonly serve: (port: ThreadPort<Message>) => void;
   readonly events: ThreadEvents<Answer>;
   readonly later: (task: () => void) => void;
+  /** Whether messages are copied, or moved, as between threads. */
+  readonly copies?: boolean;
 }
+
+/** A worker in the thread of the test. */
+export type LocalWorker<P extends Program> = LocalThread<ToWorker<P>, FromWorker<P>>;
 
 export class LocalThread<Message, Answer> implements Thread<Message> {
   /** The thread has ended; it can only throw `ProcessDied` now. */
@@ -72,13 +84,13 @@ export class LocalThread<Message, Answer> implements Thread<Message> {
         if (event === "message") this.#receive = listener;
         else this.#close = listener as () => void;
       },
-      postMessage: (answer) => this.#answer(answer as Answer),
+      postMessage: (answer, transfer) => this.#answer(this.#sent(answer as Answer, transfer)),
       close: () => this.#exit(),
     });
   }
 
-  post(message: Message): void {
-    this.#inbox.push(message);
+  post(message: Message, transfer?: readonly ArrayBuffer[]): void {
+    this.#inbox.push(this.#sent(message, transfer));
     this.#options.later(() => {
       this.#arrived += 1;
       this.#work();
@@ -98,6 +110,11 @@ export class LocalThread<Message, Answer> implements Thread<Message> {
     if (this.hasEnded) return;
     this.hasEnded = true;
     if (!this.#isBusy) this.#guard(() => this.#close());
+  }
+
+  #sent<Value>(message: Value, transfer: readonly ArrayBuffer[] = []): Value {
+    const isCopied = this.#options.copies === true;
+    return isCopied ? structuredClone(message, { transfer: [...transfer] }) : message;
   }
 
   #answer(answer: Answer): void {

@@ -22,7 +22,7 @@ import {
 } from "../../../persistence/audit/thread.ts";
 import { realDisk } from "../../../persistence/disk/disk.ts";
 import { realScheduler } from "../../../persistence/disk/clock.ts";
-import { workerThread } from "../../../persistence/disk/threads.ts";
+import { workerThread } from "../../../persistence/disk/worker.ts";
 import type { ChainMark } from "../../../persistence/log/log-reader.ts";
 import { LocalThread } from "../../support/store.ts";
 import { STORE_ID } from "../log/log-fixture.ts";

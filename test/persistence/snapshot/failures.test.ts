@@ -1,7 +1,7 @@
 /** A snapshot that fails, waits or is given up loses no acknowledged record. */
 import { expect, test, vi } from "vitest";
 import { digest } from "../../../engine/verify.ts";
-import type { Thread } from "../../../persistence/disk/threads.ts";
+import type { Thread } from "../../../persistence/disk/worker.ts";
 import type { StartSnapshotThread, ToThread } from "../../../persistence/snapshot/thread.ts";
 import { World } from "../../support/engine.ts";
 import { section } from "../../support/layout.ts";

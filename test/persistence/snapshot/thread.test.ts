@@ -4,7 +4,7 @@ import path from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { digest } from "../../../engine/verify.ts";
 import { realDisk } from "../../../persistence/disk/disk.ts";
-import { workerThread } from "../../../persistence/disk/threads.ts";
+import { workerThread } from "../../../persistence/disk/worker.ts";
 import type { SnapshotReport } from "../../../persistence/snapshot/build.ts";
 import {
   type FromThread,

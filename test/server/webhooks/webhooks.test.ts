@@ -1,27 +1,28 @@
 /** Webhooks as the server's thread sees them. */
 import { expect, onTestFinished, test, vi } from "vitest";
+import { workerThread } from "../../../persistence/disk/worker.ts";
 import { Keys } from "../../../server/auth/keys.ts";
-import { LISTS_MAX, Webhooks } from "../../../server/webhooks/webhooks.ts";
+import { LISTS_MAX, type StartWebhookThread, Webhooks } from "../../../server/webhooks/webhooks.ts";
 import { World } from "../../support/engine.ts";
 import { section } from "../../support/layout.ts";
 import { TestServer } from "../../support/server.ts";
 
 /** A program of the thread that does nothing. */
-const IDLE = new URL(
-  `data:text/javascript,import { parentPort } from "node:worker_threads";
-   parentPort.on("message", ({ kind }) => kind === "end" && parentPort.close());`,
-);
+const IDLE = programOf(`import { parentPort } from "node:worker_threads";
+   parentPort.on("message", ({ name }) => name === "end" && parentPort.close());`);
 
 /** A program that reports the limits of its thread. */
-const TELLING = new URL(
-  `data:text/javascript,import { parentPort, resourceLimits } from "node:worker_threads";
-   parentPort.postMessage({ kind: "report", message: JSON.stringify(resourceLimits) });
-   parentPort.on("message", ({ kind }) => kind === "end" && parentPort.close());`,
-);
+const TELLING = programOf(`import { parentPort, resourceLimits } from "node:worker_threads";
+   parentPort.postMessage({ event: "report", value: JSON.stringify(resourceLimits) });
+   parentPort.on("message", ({ name }) => name === "end" && parentPort.close());`);
+
+function programOf(source: string): StartWebhookThread {
+  return workerThread(new URL(`data:text/javascript,${source}`), "test");
+}
 
 interface Parts {
   readonly audit?: TestServer["services"]["audit"];
-  readonly program?: URL;
+  readonly program?: StartWebhookThread;
   readonly report?: (message: string) => void;
 }
 
