@@ -21,6 +21,18 @@ import { ActorKind } from "../engine/records.ts";
 import { isGranted } from "../engine/results.ts";
 import { readPackageFile } from "./docs/package-files.ts";
 import { localDateTime } from "./http/json.ts";
+import {
+  type Buyer,
+  type BuyerProfile,
+  DONE,
+  drawProfile,
+  type Habits,
+  type Market,
+  type Outcome,
+  shop,
+  type Step,
+  TAKEN,
+} from "./onsale/buyer.ts";
 import { Random } from "./onsale/random.ts";
 
 const ORGANIZATION = "Frontrow demo";
@@ -319,7 +331,7 @@ function blockedSeats({ sections, rows, seatIds }: Layout): { readonly id: numbe
 }
 
 // `--demo-traffic`: buyers who hold seats, hesitate, and buy them, give them back, or let the hold
-// run out. They decide by a seed and by what is free, in steps of equal length, so that the same
+// run out. They are the buyers of `frontrow onsale` in this process. They decide by a seed and by what is free, in steps of equal length, so that the same
 // seed plays the same sale. They use the commands that every caller uses.
 
 const SEED = 17;
@@ -327,28 +339,27 @@ export const STEP_MS = 250;
 const STEPS_PER_SECOND = 1_000 / STEP_MS;
 /** Buyers who arrive per second: while everything is free, and in addition always. */
 const ARRIVALS = { whileFree: 5, always: 0.4 };
-/** Seconds between a hold and what the buyer does then. */
-const HESITATION = { from: 4, to: 60 };
-const BUYS = 0.68;
-const GIVES_UP = 0.12;
-const WANTS_TO_STAND = 0.12;
+/** A party size that is wanted more often is there more often. */
+const HABITS: Habits = {
+  partySizes: [1, 2, 2, 2, 2, 3, 4, 4, 5, 6],
+  placesShare: 0.12,
+  giveUpShare: 0.12,
+  keepShare: 0.2,
+  thinkMs: { min: 4_000, max: 60_000 },
+  choicesMax: 1,
+};
 const SALE_AT_THE_BOX_OFFICE = 0.03;
 const RETURNED_TICKET = 0.02;
 /** How many of the buyers have bought before the sale opens. */
 const PRESALE_BUYERS = 900;
-/** Seats that a buyer looks for; a number that is wanted more often is there more often. */
-const PARTY_SIZES = [1, 2, 2, 2, 2, 3, 4, 4, 5, 6];
 /** Rows that a buyer looks at before giving up. */
 const LOOKS = 6;
 
-type Choice = Pick<StateSelection, "seats" | "groupOfSeats">;
-
-/** A buyer who holds something. */
-interface Waiting {
-  readonly sessionId: string;
-  readonly choice: Choice;
+/** A buyer between two calls. */
+interface Hesitation {
+  readonly buyer: Buyer<StateSelection>;
+  readonly next: Step<StateSelection>;
   readonly dueStep: number;
-  readonly does: "sale" | "unlock";
 }
 
 export class DemoTraffic {
@@ -356,7 +367,8 @@ export class DemoTraffic {
   readonly #engine: Engine;
   readonly #caller: Caller;
   readonly #random: Random;
-  #waiting: Waiting[] = [];
+  readonly #market: Market<StateSelection> = { choose: (wish) => this.#choose(wish) };
+  #hesitating: Hesitation[] = [];
   #step = 0;
 
   /** Creates the event that is sold, when there is none. */
@@ -388,9 +400,9 @@ export class DemoTraffic {
   /** What happens within `STEP_MS`. */
   step(): void {
     this.#step += 1;
-    const due = this.#waiting.filter(({ dueStep }) => dueStep <= this.#step);
-    this.#waiting = this.#waiting.filter(({ dueStep }) => dueStep > this.#step);
-    for (const { sessionId, choice, does } of due) this.#submit(does, { sessionId, ...choice });
+    const due = this.#hesitating.filter(({ dueStep }) => dueStep <= this.#step);
+    this.#hesitating = this.#hesitating.filter(({ dueStep }) => dueStep > this.#step);
+    for (const { buyer, next } of due) this.#play(buyer, buyer.next(this.#book(next)));
     const { seatsIn, layout } = this.#partition;
     const freeShare = seatsIn[SeatState.ACTIVE]! / layout.seatCount;
     const perStep = (ARRIVALS.always + ARRIVALS.whileFree * freeShare) / STEPS_PER_SECOND;
@@ -403,29 +415,37 @@ export class DemoTraffic {
   }
 
   #presale(): void {
-    for (let i = 0; i < PRESALE_BUYERS; i++) {
-      const choice = this.#choose();
-      if (choice !== null) this.#submit("directsale", { sessionId: "presale", ...choice });
-    }
+    for (let i = 0; i < PRESALE_BUYERS; i++) this.#sellDirectly("presale");
+  }
+
+  #sellDirectly(sessionId: string): void {
+    const selection = this.#choose(drawProfile(HABITS, this.#random, sessionId));
+    if (selection !== undefined) this.#submit("directsale", selection);
   }
 
   #arrive(): void {
     const random = this.#random;
-    const choice = this.#choose();
-    if (choice === null) return;
-    if (random.chance(SALE_AT_THE_BOX_OFFICE)) {
-      this.#submit("directsale", { sessionId: "box-office", ...choice });
+    if (random.chance(RETURNED_TICKET)) this.#returnTickets();
+    if (random.chance(SALE_AT_THE_BOX_OFFICE)) return this.#sellDirectly("box-office");
+    const profile = drawProfile(HABITS, random, `web-${random.next().toString(36)}`);
+    const buyer = shop(profile, random, this.#market);
+    this.#play(buyer, buyer.next());
+  }
+
+  /** Until the buyer hesitates or leaves. */
+  #play(buyer: Buyer<StateSelection>, turn: ReturnType<typeof buyer.next>): void {
+    for (; turn.done !== true; turn = buyer.next(this.#book(turn.value))) {
+      const { pauseMs } = turn.value;
+      if (pauseMs === 0) continue;
+      const dueStep = this.#step + Math.ceil(pauseMs / STEP_MS);
+      this.#hesitating.push({ buyer, next: turn.value, dueStep });
       return;
     }
-    const sessionId = `web-${random.next().toString(36)}`;
-    const hold = { sessionId, ...choice, holdType: WEB_HOLD.name };
-    const seconds = random.between(HESITATION.from, HESITATION.to);
-    const wish = random.below(1_000) / 1_000;
-    if (!this.#submit("lock", hold) || wish >= BUYS + GIVES_UP) return;
-    const does = wish < BUYS ? "sale" : "unlock";
-    const dueStep = this.#step + seconds * STEPS_PER_SECOND;
-    this.#waiting.push({ sessionId, choice, dueStep, does });
-    if (random.chance(RETURNED_TICKET)) this.#returnTickets();
+  }
+
+  #book({ call, basket }: Step<StateSelection>): Outcome {
+    const body = call === "lock" ? { ...basket, holdType: WEB_HOLD.name } : basket;
+    return this.#submit(call, body) ? DONE : TAKEN;
   }
 
   /** Somebody brings back what the presale sold. */
@@ -438,24 +458,24 @@ export class DemoTraffic {
     this.#submit("revertsale", { sessionId: "box-office", seats: ids });
   }
 
-  /** @returns Neighbours of one row, or places to stand; null when nothing suitable was found. */
-  #choose(): Choice | null {
+  /** @returns Neighbours of one row, or places to stand; undefined when nothing suitable was found. */
+  #choose({ sessionId, count, prefersPlaces }: BuyerProfile): StateSelection | undefined {
     const random = this.#random;
     const { layout, areas } = this.#partition;
-    const count = PARTY_SIZES[random.below(PARTY_SIZES.length)]!;
-    if (random.chance(WANTS_TO_STAND)) {
+    if (prefersPlaces) {
       const area = random.below(layout.areas.length);
-      if (areas.places(area, SeatState.ACTIVE) < count) return null;
-      return { groupOfSeats: [{ id: layout.areas[area]!.id, capacity: count }] };
+      if (areas.places(area, SeatState.ACTIVE) < count) return undefined;
+      return { sessionId, groupOfSeats: [{ id: layout.areas[area]!.id, capacity: count }] };
     }
     for (let look = 0; look < LOOKS; look++) {
       const { rows } = layout.sections[random.below(layout.sections.length)]!;
       // Rows in front fill up first.
       const row = Math.min(random.below(rows.length), random.below(rows.length));
       const seats = this.#neighboursIn(rows[row]!, count);
-      if (seats !== null) return { seats: seats.map((seat) => ({ id: layout.seatIds[seat]! })) };
+      if (seats === null) continue;
+      return { sessionId, seats: seats.map((seat) => ({ id: layout.seatIds[seat]! })) };
     }
-    return null;
+    return undefined;
   }
 
   /** From one end of the free seats, so that no single seat stays between. */
@@ -470,7 +490,7 @@ export class DemoTraffic {
     return wanted.length === count && areFree ? wanted : null;
   }
 
-  /** @returns Whether it was granted. Who is refused goes away. */
+  /** @returns Whether it was granted. */
   #submit(kind: BookingKind, body: StateSelection): boolean {
     const caller = this.#caller;
     return isGranted(this.#engine.submit({ kind, caller, eventId: this.event.id, body }));

@@ -6,6 +6,16 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Ledger, SalesRecord } from "./books.ts";
 import {
+  DONE,
+  drawProfile,
+  type Habits,
+  type Market,
+  type Outcome,
+  play,
+  type Refusal,
+  shop,
+} from "./buyer.ts";
+import {
   type Answer,
   type HttpRequest,
   type InventoryReader,
@@ -16,11 +26,8 @@ import {
 } from "./client.ts";
 import {
   API_PATH,
-  type Basket,
   type Booking,
   createBooking,
-  type RefusalCode,
-  type RefusedObject,
   STATUS_OK,
   STATUS_SERVER_ERROR_MIN,
   STATUS_TOO_MANY_REQUESTS,
@@ -52,6 +59,8 @@ export class Sale {
   readonly #context: SaleContext;
   readonly #reader: InventoryReader;
   readonly #options: CrowdOptions;
+  readonly #market: Market<Booking>;
+  readonly #habits: Habits;
   /** Session ids of this run start with this, so two runs with the same seed do not share any. */
   readonly #runName = `onsale-${randomUUID().slice(0, 8)}`;
   #buyerCount = 0;
@@ -62,6 +71,8 @@ export class Sale {
     this.#context = context;
     this.#reader = reader;
     this.#options = options;
+    this.#market = marketOf(context);
+    this.#habits = habitsOf(options);
   }
 
   /** Runs until the sale is over. Buyers who hold something then still pay or give up. */
@@ -90,23 +101,25 @@ export class Sale {
   async #serveBuyers(): Promise<void> {
     const { room, view } = this.#context;
     while (room.isOpen) {
-      if (view.freeCount > 0) await this.#nextBuyer().run();
+      if (view.freeCount > 0) await this.#serveNext();
       else await room.wait();
     }
   }
 
-  #nextBuyer(): Buyer {
-    const { seed, seatsPerBuyer, gaShare, giveUp, thinkMs } = this.#options;
+  async #serveNext(): Promise<void> {
+    const { bookings, room, statistics } = this.#context;
     this.#buyerCount += 1;
-    const random = Random.ofBuyer(seed, this.#buyerCount);
-    const profile = {
-      sessionId: `${this.#runName}-${this.#buyerCount}`,
-      count: random.between(seatsPerBuyer.min, seatsPerBuyer.max),
-      prefersPlaces: random.chance(gaShare),
-      givesUp: random.chance(giveUp),
-      thinkMs: random.between(0, 2 * thinkMs),
-    };
-    return new Buyer(profile, random, this.#context);
+    const random = Random.ofBuyer(this.#options.seed, this.#buyerCount);
+    const profile = drawProfile(this.#habits, random, `${this.#runName}-${this.#buyerCount}`);
+    statistics.buyers.served += 1;
+    const end = await play(
+      shop(profile, random, this.#market),
+      ({ call, basket, attempt }) => bookings.book(call, basket, attempt),
+      (durationMs) => room.pause(durationMs),
+    );
+    if (end === "BOUGHT") statistics.buyers.bought += 1;
+    else if (end === "GAVE_UP") statistics.buyers.gaveUp += 1;
+    else statistics.buyers.emptyHanded += 1;
   }
 
   async #watch(): Promise<SaleEnd> {
@@ -149,20 +162,19 @@ export class Sale {
   }
 }
 
-// One buyer: chooses, locks, hesitates, then pays or gives up; after a refusal, chooses again. If a
-// lost connection leaves an outcome unknown, the buyer resolves it with the server before anything
-// else.
+function habitsOf({ seatsPerBuyer, gaShare, giveUp, thinkMs }: CrowdOptions): Habits {
+  const { min, max } = seatsPerBuyer;
+  return {
+    partySizes: Array.from({ length: max - min + 1 }, (_, more) => min + more),
+    placesShare: gaShare,
+    giveUpShare: giveUp,
+    keepShare: 0,
+    thinkMs: { min: 0, max: 2 * thinkMs },
+    choicesMax: Infinity,
+  };
+}
 
-/**
- * Another buyer who gives up may leave a single seat beside this basket. The server then refuses
- * the sale of the basket until that seat is taken. The buyer waits this often before giving up.
- */
-const SALE_RETRIES_MAX = 4;
-/**
- * If a free seat seems held, every choice of its only free neighbour leaves an orphan. After more
- * consecutive refusals than this, the buyer asks for an update of the view.
- */
-const ORPHAN_REFUSALS_MAX = 8;
+// The market of the sale: the shared view, the record and the ledger.
 
 /** What all buyers of a run share. */
 interface SaleContext extends Services {
@@ -172,127 +184,36 @@ interface SaleContext extends Services {
   readonly record: SalesRecord;
 }
 
-export interface BuyerProfile {
-  readonly sessionId: string;
-  /** Seats or places wanted. */
-  readonly count: number;
-  readonly prefersPlaces: boolean;
-  readonly givesUp: boolean;
-  /** Hesitation between lock and purchase. */
-  readonly thinkMs: number;
-}
-
-class Buyer {
-  readonly #profile: BuyerProfile;
-  readonly #random: Random;
-  readonly #context: SaleContext;
-  #orphanRefusals = 0;
-
-  constructor(profile: BuyerProfile, random: Random, context: SaleContext) {
-    this.#profile = profile;
-    this.#random = random;
-    this.#context = context;
-  }
-
-  /** Resolves when the buyer has bought or given up, nothing is left, or the sale ends. */
-  async run(): Promise<void> {
-    const { view, room, statistics } = this.#context;
-    const { sessionId, givesUp, thinkMs } = this.#profile;
-    statistics.buyers.served += 1;
-    while (room.isOpen) {
-      const wish = { ...this.#profile, orphanRefusals: this.#orphanRefusals };
-      const basket = view.choose(wish, this.#random);
-      if (basket === undefined) break;
-      const booking = createBooking(sessionId, basket);
-      if (!(await this.#lock(booking))) continue;
-      await room.pause(thinkMs);
-      if (givesUp) {
-        await this.#unlock(booking);
-        statistics.buyers.gaveUp += 1;
-        return;
-      }
-      if (await this.#buy(booking)) return;
-    }
-    statistics.buyers.emptyHanded += 1;
-  }
-
-  /** @returns Whether the buyer now holds the basket. */
-  async #lock(booking: Booking): Promise<boolean> {
-    const { bookings, view } = this.#context;
-    const outcome = await bookings.book("lock", booking);
-    if (outcome.kind === "done") {
-      this.#orphanRefusals = 0;
-      view.markHeld(booking.basket);
-      return true;
-    }
-    if (outcome.kind === "unknown") {
-      await this.#unlock(booking);
-      return false;
-    }
-    if (outcome.errorCode === "ORPHAN_SEAT") {
-      this.#orphanRefusals += 1;
-      if (this.#orphanRefusals > ORPHAN_REFUSALS_MAX) view.markStale();
-    } else {
-      this.#orphanRefusals = 0;
-      view.markRefused(booking.basket, outcome.objects);
-    }
-    return false;
-  }
-
-  /**
-   * Releases a basket that is held or may be held. An unlock can be repeated safely, and the server
-   * refuses it only if this session holds nothing, because a lock is all or nothing.
-   */
-  async #unlock(booking: Booking): Promise<void> {
-    const { bookings, view } = this.#context;
-    for (let attempt = 0; ; attempt++) {
-      const outcome = await bookings.book("unlock", booking, attempt);
-      if (outcome.kind === "refused") return;
-      if (outcome.kind === "done") {
-        view.markReleased(booking.basket);
-        return;
-      }
-    }
-  }
-
-  /** @returns Whether the basket was bought. Otherwise it is no longer held. */
-  async #buy(booking: Booking): Promise<boolean> {
-    const { bookings, room, statistics, ledger } = this.#context;
-    let mayBeSold = false;
-    for (let attempt = 0; ; attempt++) {
-      const outcome = await bookings.book("sale", booking, attempt);
-      if (outcome.kind === "unknown") {
-        mayBeSold = true;
-      } else if (outcome.kind === "done" || (mayBeSold && provesSale(outcome, booking.basket))) {
-        if (outcome.kind === "refused") ledger?.write("sale", "answered", booking);
-        this.#noteSale(booking.basket);
-        return true;
-      } else if (outcome.errorCode === "ORPHAN_SEAT" && attempt < SALE_RETRIES_MAX) {
-        await room.pause(this.#profile.thinkMs);
-      } else {
-        if (outcome.errorCode === "INVENTORY_NOT_AVAILABLE") statistics.holdsLost += 1;
-        await this.#unlock(booking);
-        return false;
-      }
-    }
-  }
-
-  #noteSale(basket: Basket): void {
-    const { view, record, statistics } = this.#context;
-    view.markSold(basket);
-    record.add(basket);
-    statistics.buyers.bought += 1;
-  }
+function marketOf({ view, room, record, statistics, ledger }: SaleContext): Market<Booking> {
+  return {
+    choose: (wish, random) => {
+      const basket = room.isOpen ? view.choose(wish, random) : undefined;
+      return basket && createBooking(wish.sessionId, basket);
+    },
+    markHeld: ({ basket }) => view.markHeld(basket),
+    markReleased: ({ basket }) => view.markReleased(basket),
+    markRefused: ({ basket }, objects) => view.markRefused(basket, objects),
+    markSold: (booking, isProven) => {
+      if (isProven) ledger?.write("sale", "answered", booking);
+      view.markSold(booking.basket);
+      record.add(booking.basket);
+    },
+    markLost: () => {
+      statistics.holdsLost += 1;
+    },
+    markStale: () => view.markStale(),
+    provesSale,
+  };
 }
 
 /**
- * Whether a refused sale proves that an earlier one of unknown outcome succeeded. The hold was
- * acknowledged and only its session can buy it. Seats that are SOLD now were therefore sold to this
- * session, and so were places that it no longer holds (the final check proves it by the counters).
+ * The hold was acknowledged and only its session can buy it. Seats that are SOLD now were therefore
+ * sold to this session, and so were places that it no longer holds (the final check proves it by
+ * the counters).
  */
-function provesSale(refusal: Refusal, basket: Basket): boolean {
-  const sold = refusal.objects.filter(({ code }) => code === "SOLD");
-  return refusal.errorCode !== "ORPHAN_SEAT" && sold.length === basket.seatIds.length;
+function provesSale({ basket }: Booking, { errorCode, objects }: Refusal): boolean {
+  const sold = objects.filter(({ code }) => code === "SOLD");
+  return errorCode !== "ORPHAN_SEAT" && sold.length === basket.seatIds.length;
 }
 
 // Books on one event: lock, unlock and sale. A request that the server certainly has not executed
@@ -301,17 +222,6 @@ function provesSale(refusal: Refusal, basket: Basket): boolean {
 
 /** First byte of the answer `true`, the only body that the three calls send with status 200. */
 const TRUE_FIRST_BYTE = "t".charCodeAt(0);
-
-/** The outcome of a lock, an unlock or a sale. */
-export type Outcome = { readonly kind: "done" } | { readonly kind: "unknown" } | Refusal;
-
-interface Refusal {
-  readonly kind: "refused";
-  readonly errorCode: RefusalCode;
-  readonly objects: readonly RefusedObject[];
-}
-
-const DONE: Outcome = { kind: "done" };
 
 /** What the bookings of a run share. */
 export interface Services {
