@@ -1,12 +1,13 @@
 /** The engine: order, time, admission and space in the log, and when an outcome is durable. */
 import { expect, test } from "vitest";
-import { assert, Broken } from "../../engine/assert.ts";
-import { Engine } from "../../engine/engine.ts";
+import { assert, Broken, unreachable } from "../../engine/assert.ts";
+import { DurabilityQueue, Engine } from "../../engine/engine.ts";
+import { Move, SeatState } from "../../engine/inventory/states.ts";
 import { Admission } from "../../engine/ports.ts";
-import { RecordType } from "../../engine/records.ts";
+import { ActorKind, RecordType } from "../../engine/records.ts";
 import { Result } from "../../engine/results.ts";
 import { checkState, digest } from "../../engine/verify.ts";
-import { ManualClock, MemoryJournal, replayed, START_MS, World, ROOMY } from "../support/engine.ts";
+import { ManualClock, MemoryJournal, replayed, ROOMY, START_MS, World } from "../support/engine.ts";
 import { area, layoutOf, section } from "../support/layout.ts";
 import { checkMore } from "../support/table.ts";
 
@@ -259,4 +260,105 @@ test("admission is asked once for a command, and not for a follow-up", () => {
 test("a journal that calls a record durable before it was appended breaks a promise", () => {
   const { journal, engine } = new World(HALL);
   expect(() => journal.sync(engine.sequence + 1)).toThrow("only appended records become durable");
+});
+
+// Callbacks that wait for the disk run in order, once, and never too early.
+
+test("a callback for a sequence number that is on disk runs at once, any other later", () => {
+  const queue = new DurabilityQueue(5);
+  const called: number[] = [];
+  queue.add(5, () => called.push(5));
+  queue.add(6, () => called.push(6));
+  expect(called).toEqual([5]);
+  queue.durable(5);
+  expect(called).toEqual([5]);
+  queue.durable(6);
+  expect(called).toEqual([5, 6]);
+});
+
+test("callbacks up to the durable mark run in the order in which they were added", () => {
+  const queue = new DurabilityQueue(0);
+  const called: string[] = [];
+  for (const [sequence, name] of [
+    [1, "a"],
+    [1, "b"],
+    [3, "c"],
+    [3, "d"],
+    [4, "e"],
+  ] as const) {
+    queue.add(sequence, () => called.push(name));
+  }
+  queue.durable(2);
+  expect(called.join("")).toBe("ab");
+  queue.durable(3);
+  expect(called.join("")).toBe("abcd");
+  queue.durable(3);
+  queue.durable(9);
+  expect(called.join("")).toBe("abcde");
+});
+
+test("a callback that is added while others run comes after those added before it", () => {
+  const queue = new DurabilityQueue(0);
+  const called: string[] = [];
+  queue.add(1, () => {
+    called.push("a");
+    queue.add(2, () => called.push("late"));
+    queue.add(3, () => called.push("later"));
+  });
+  queue.add(2, () => called.push("b"));
+  queue.durable(2);
+  expect(called).toEqual(["a", "b", "late"]);
+  queue.durable(3);
+  expect(called).toEqual(["a", "b", "late", "later"]);
+});
+
+test("a long queue runs every callback once, though it is compacted on the way", () => {
+  const queue = new DurabilityQueue(0);
+  const called: number[] = [];
+  for (let sequence = 1; sequence <= 5_000; sequence++) {
+    queue.add(sequence, () => called.push(sequence));
+    if (sequence % 7 === 0) queue.durable(sequence - 3);
+  }
+  queue.durable(5_000);
+  expect(called).toEqual(Array.from({ length: 5_000 }, (_, i) => i + 1));
+});
+
+test("a durable mark or an entry that goes back breaks a promise", () => {
+  const queue = new DurabilityQueue(4);
+  queue.add(6, () => {});
+  expect(() => queue.add(5, () => {})).toThrow("entries are added in order of sequence number");
+  expect(() => queue.durable(3)).toThrow("the durable mark never goes back");
+});
+
+// Assertions, and the codes that the log stores.
+
+test("a failed assertion and an unhandled case throw, each with its text", () => {
+  assert(true, "never thrown");
+  expect(() => assert(false, "two holds have one seat")).toThrow(
+    new Broken("two holds have one seat"),
+  );
+  expect(() => unreachable("lost" as never)).toThrow("no case for lost");
+});
+
+test("the codes that the log stores keep their numbers", () => {
+  expect(SeatState).toEqual({
+    UNPRICED: 0,
+    WITHDRAWN: 1,
+    ACTIVE: 2,
+    LOCKED: 3,
+    SOLD: 4,
+    BLOCKED: 5,
+  });
+  expect(Move).toEqual({
+    LOCK: 1,
+    UNLOCK: 2,
+    SALE: 3,
+    REVERT_SALE: 4,
+    DIRECT_SALE: 5,
+    BLOCK: 6,
+    UNBLOCK: 7,
+    EXPIRE: 8,
+  });
+  expect(RecordType).toMatchObject({ CATALOG: 1, MOVE: 2, PRICE: 3 });
+  expect(ActorKind).toEqual({ SYSTEM: 0, ORGANIZATION: 1, TENANT: 2, ACCOUNT: 3 });
 });

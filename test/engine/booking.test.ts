@@ -1,0 +1,858 @@
+/** The booking commands: which states they move seats between, and what a refusal names. */
+import { expect, test } from "vitest";
+import type { StateSelection } from "../../engine/bodies.ts";
+import {
+  checkSelection,
+  choicesOf,
+  findHoldType,
+  holdEndMs,
+  seatIndexes,
+} from "../../engine/booking.ts";
+import type { BookingKind } from "../../engine/commands.ts";
+import { NONE } from "../../engine/constants.ts";
+import { Result } from "../../engine/results.ts";
+import { BOOKING_KINDS, replayed, START_MS, World } from "../support/engine.ts";
+import { area, section, table } from "../support/layout.ts";
+import { check, checkMore } from "../support/table.ts";
+
+const HALL = [section("Stalls", { A: "1 2 3 4 5 6" }), area("Pit", 10)];
+
+test("a seat is locked once, and a refusal names every seat that is not available", () => {
+  check(
+    HALL,
+    `
+    lock    A  A1 A2          ok
+    lock    B  A2 A3 A1       not_available  A2 LOCKED  A1 LOCKED
+    seats   A1 LOCKED  A2 LOCKED  A3 ACTIVE
+    sale    A  A1 A2          ok
+    lock    B  A2 A3          not_available  A2 SOLD
+    seats   A1 SOLD  A2 SOLD  A3 ACTIVE
+    `,
+  );
+});
+
+test("a session cannot lock a seat that it already holds", () => {
+  check(
+    HALL,
+    `
+    lock    A  A1             ok
+    lock    A  A1 A2          not_available  A1 LOCKED
+    seats   A1 LOCKED  A2 ACTIVE
+    `,
+  );
+});
+
+test("a request is refused as a whole when one seat or area is not available", () => {
+  check(
+    HALL,
+    `
+    lock    A  A1             ok
+    lock    B  A2 A1 Pit:2    not_available  A1 LOCKED
+    lock    B  A2 Pit:11      not_available  Pit:11 INSUFFICIENT_CAPACITY
+    lock    B  A1 Pit:11      not_available  A1 LOCKED  Pit:11 INSUFFICIENT_CAPACITY
+    seats   A1 LOCKED  A2 ACTIVE
+    places  Pit  active 10 locked 0 sold 0 blocked 0
+    `,
+  );
+});
+
+test("a sale of seats that are not LOCKED is refused", () => {
+  check(
+    HALL,
+    `
+    lock    A  A2             ok
+    directsale  -  A3         ok
+    block   -  A4             ok
+    sale    -  A1             not_available  A1 ACTIVE
+    sale    -  A3             not_available  A3 SOLD
+    sale    -  A4             not_available  A4 BLOCKED
+    sale    -  A1 A2 A3 A4    not_available  A1 ACTIVE  A3 SOLD  A4 BLOCKED
+    sale    -  A2             ok
+    `,
+  );
+});
+
+test("a sale or unlock that names a session is refused for the hold of another session", () => {
+  check(
+    HALL,
+    `
+    lock    A  A1             ok
+    lock    -  A2             ok
+    unlock  B  A1             not_available  A1 HELD_BY_ANOTHER_SESSION
+    sale    B  A1 A2          not_available  A1 HELD_BY_ANOTHER_SESSION  A2 HELD_BY_ANOTHER_SESSION
+    sale    A  A2             not_available  A2 HELD_BY_ANOTHER_SESSION
+    sale    -  A1             ok
+    unlock  -  A2             ok
+    seats   A1 SOLD  A2 ACTIVE
+    `,
+  );
+});
+
+test("unlocking ACTIVE seats succeeds and writes no record", () => {
+  const world = check(
+    HALL,
+    `
+    unlock  A  A1             ok
+    lock    A  A2             ok
+    unlock  A  A1 A2          ok
+    seats   A1 ACTIVE  A2 ACTIVE
+    directsale  -  A3         ok
+    block   -  A4             ok
+    unlock  -  A1 A3 A4       not_available  A3 SOLD  A4 BLOCKED
+    `,
+  );
+  const records = world.journal.kept.length;
+  expect(world.book("unlock", world.selection(null, "A1"))).toMatchObject({ value: true });
+  expect(world.journal.kept.length).toBe(records);
+});
+
+test("an unlock does not touch the time of change of seats that were ACTIVE", () => {
+  const world = check(HALL, `lock  A  A2  ok`);
+  world.clock.timeMs += 1_000;
+  world.book("unlock", world.selection("A", "A1", "A2"));
+  expect(world.partition.changedAtMs[world.seat("A2")]).toBe(world.clock.timeMs);
+  expect(world.partition.changedAtMs[world.seat("A1")]).toBe(world.clock.timeMs - 1_000);
+});
+
+test("a revertsale makes SOLD seats ACTIVE again, with their price", () => {
+  const world = check(
+    HALL,
+    `
+    lock        A  A1         ok
+    revertsale  -  A1         not_available  A1 LOCKED
+    revertsale  -  A2         not_available  A2 ACTIVE
+    sale        A  A1         ok
+    revertsale  A  A1         ok
+    revertsale  -  A1         not_available  A1 ACTIVE
+    seats       A1 ACTIVE
+    `,
+  );
+  expect(world.partition.price[world.seat("A1")]).not.toBe(0);
+});
+
+test("a direct sale answers false unless everything in the request is ACTIVE", () => {
+  check(
+    HALL,
+    `
+    directsale  -  A1 Pit:4   ok
+    directsale  -  A1         false
+    directsale  -  A2 A1      false
+    directsale  -  A2 Pit:7   false
+    lock        A  A3         ok
+    directsale  A  A3         false
+    block       -  A4         ok
+    directsale  -  A4         false
+    seats       A1 SOLD  A2 ACTIVE  A3 LOCKED  A4 BLOCKED
+    places      Pit  active 6 locked 0 sold 4 blocked 0
+    `,
+  );
+});
+
+test("a direct sale of an unknown seat or area is refused, it does not answer false", () => {
+  const world = check(HALL, `directsale  -  A1  ok`);
+  const seats = [{ id: world.labels.idOf("A1") }, { id: 987_654 }];
+  const groupOfSeats = [{ id: 987_655, capacity: 1 }];
+  const outcome = world.book("directsale", { seats, groupOfSeats });
+  expect(outcome).toMatchObject({ refused: Result.INVENTORY_NOT_AVAILABLE });
+  expect("errors" in outcome && outcome.errors).toMatchObject([
+    { field: "seats[0].id", code: "SOLD" },
+    { field: "seats[1].id", code: "NOT_FOUND", rejectedValue: 987_654 },
+    { field: "groupOfSeats[0].id", code: "NOT_FOUND", rejectedValue: 987_655 },
+  ]);
+});
+
+test("every booking command refuses seats and areas that are not in the layout", () => {
+  const world = new World(HALL);
+  const body = { seats: [{ id: 987_654 }], groupOfSeats: [{ id: 987_655, capacity: 1 }] };
+  for (const kind of BOOKING_KINDS) {
+    expect(world.book(kind, body), kind).toMatchObject({
+      refused: Result.INVENTORY_NOT_AVAILABLE,
+      errors: [
+        { field: "seats[0].id", code: "NOT_FOUND", rejectedValue: 987_654 },
+        { field: "groupOfSeats[0].id", code: "NOT_FOUND", rejectedValue: 987_655 },
+      ],
+    });
+  }
+});
+
+test("a row or an area among the seats, and a section among the areas, is not found", () => {
+  const world = new World(HALL);
+  const row = world.labels.idOf("row A");
+  const stalls = world.labels.idOf("Stalls");
+  for (const body of [
+    { seats: [{ id: row }] },
+    { groupOfSeats: [{ id: stalls, capacity: 1 }] },
+    { seats: [{ id: world.labels.idOf("Pit") }] },
+  ]) {
+    expect(world.book("lock", body)).toMatchObject({ errors: [{ code: "NOT_FOUND" }] });
+  }
+});
+
+test("a block withdraws ACTIVE seats, and an unblock puts them back on sale", () => {
+  check(
+    HALL,
+    `
+    block    -  A1            ok
+    block    -  A1            not_available  A1 BLOCKED
+    lock     A  A1            not_available  A1 BLOCKED
+    unblock  -  A1 A2         ok
+    seats    A1 ACTIVE  A2 ACTIVE
+    lock     A  A1            ok
+    block    -  A1            not_available  A1 LOCKED
+    unblock  -  A1            not_available  A1 LOCKED
+    sale     A  A1            ok
+    unblock  -  A1            not_available  A1 SOLD
+    `,
+  );
+});
+
+test("seats and areas without a price are refused by every command", () => {
+  check(
+    HALL,
+    `
+    lock        A  A1         not_available  A1 NO_PRICE
+    unlock      A  A1         not_available  A1 NO_PRICE
+    sale        A  A1         not_available  A1 NO_PRICE
+    revertsale  -  A1         not_available  A1 NO_PRICE
+    block       -  A1         not_available  A1 NO_PRICE
+    unblock     -  A1         not_available  A1 NO_PRICE
+    directsale  -  A1         false
+    lock        A  Pit:1      not_available  Pit NO_PRICE
+    directsale  -  Pit:1      false
+    seats       A1 NULL
+    `,
+    { unpriced: ["A1", "Pit"] },
+  );
+});
+
+test("an event that is not published refuses lock, sale and directsale, and nothing else", () => {
+  check(
+    HALL,
+    `
+    lock        A  A1 A2      ok
+    directsale  -  A3         ok
+    block       -  A4         ok
+    status      ARCHIVED
+    lock        A  A5         not_published
+    sale        A  A1         not_published
+    directsale  -  A5         not_published
+    directsale  -  A1         not_published
+    unlock      A  A1         ok
+    revertsale  -  A3         ok
+    unblock     -  A4         ok
+    block       -  A5         ok
+    status      DRAFT
+    lock        A  A1         not_published
+    status      PUBLISHED
+    lock        A  A1         ok
+    `,
+  );
+});
+
+test("without sales control, sale and revertsale are refused, and nothing else", () => {
+  check(
+    HALL,
+    `
+    lock        A  A1         ok
+    set         salesControl off
+    sale        A  A1         no_sales_control
+    revertsale  -  A1         no_sales_control
+    directsale  -  A2         ok
+    unlock      A  A1         ok
+    lock        A  A1         ok
+    set         salesControl on
+    sale        A  A1         ok
+    `,
+  );
+});
+
+test("an organization that is disabled for booking is refused every booking command", () => {
+  check(
+    HALL,
+    `
+    lock        A  A1         ok
+    set         bookingEnabled off
+    lock        A  A2         disabled
+    unlock      A  A1         disabled
+    sale        A  A1         disabled
+    revertsale  -  A1         disabled
+    directsale  -  A2         disabled
+    block       -  A2         disabled
+    unblock     -  A2         disabled
+    set         bookingEnabled on
+    sale        A  A1         ok
+    `,
+  );
+});
+
+// Booking requests that are refused whatever the state of the inventory.
+
+const errorsOf = (selection: StateSelection) =>
+  checkSelection(selection).map(({ field, code }) => `${field} ${code}`);
+
+test("every error of a request is reported with its field", () => {
+  const seat = (id: number, capacity?: number) => ({ id, capacity });
+  const cases: [StateSelection, string[]][] = [
+    [{}, ["seats NOT_NULL"]],
+    [{ seats: [], groupOfSeats: null }, ["seats NOT_NULL"]],
+    [{ seats: [seat(1)] }, []],
+    [{ seats: [seat(1), seat(2), seat(1)] }, ["seats[2].id DUPLICATE"]],
+    [{ seats: [seat(1, 1)] }, ["seats[0].capacity NULL"]],
+    [{ seats: [{ id: 1, capacity: null }] }, []],
+    [{ groupOfSeats: [seat(7)] }, ["groupOfSeats[0].capacity NOT_NULL"]],
+    [{ groupOfSeats: [{ id: 7, capacity: null }] }, ["groupOfSeats[0].capacity NOT_NULL"]],
+    [{ groupOfSeats: [seat(7, 0)] }, ["groupOfSeats[0].capacity RANGE"]],
+    [{ groupOfSeats: [seat(7, -1)] }, ["groupOfSeats[0].capacity RANGE"]],
+    [{ groupOfSeats: [seat(7, 1.5)] }, ["groupOfSeats[0].capacity RANGE"]],
+    [{ groupOfSeats: [seat(7, 2 ** 31)] }, ["groupOfSeats[0].capacity RANGE"]],
+    [{ groupOfSeats: [seat(7, 2 ** 31 - 1)] }, []],
+    [{ groupOfSeats: [seat(7, 1), seat(7, 2)] }, ["groupOfSeats[1].id DUPLICATE"]],
+    [{ seats: [seat(7)], groupOfSeats: [seat(7, 1)] }, []],
+    [
+      { seats: [seat(1, 1), seat(1)], groupOfSeats: [seat(7, 0)] },
+      ["seats[1].id DUPLICATE", "seats[0].capacity NULL", "groupOfSeats[0].capacity RANGE"],
+    ],
+  ];
+  for (const [selection, errors] of cases) {
+    expect(errorsOf(selection), JSON.stringify(selection)).toEqual(errors);
+  }
+});
+
+test("a request without seats and areas is told what to name", () => {
+  const [error] = checkSelection({});
+  expect(error?.message).toBe("must name a seat, unless groupOfSeats names an area");
+});
+
+test("a request with more than a thousand seats and areas is refused", () => {
+  const choices = (count: number) => Array.from({ length: count }, (_, i) => ({ id: i + 1 }));
+  const areas = choices(500).map(({ id }) => ({ id, capacity: 1 }));
+  expect(errorsOf({ seats: choices(1_000) })).toEqual([]);
+  expect(errorsOf({ seats: choices(1_001) })).toEqual(["seats SIZE"]);
+  expect(errorsOf({ seats: choices(500), groupOfSeats: areas })).toEqual([]);
+  expect(errorsOf({ seats: choices(501), groupOfSeats: areas })).toEqual(["seats SIZE"]);
+});
+
+test("every booking command refuses an invalid request and changes nothing", () => {
+  check(
+    HALL,
+    `
+    lock        A  A1 A1      invalid  seats[1].id DUPLICATE
+    unlock      A  A1 A1      invalid  seats[1].id DUPLICATE
+    sale        A  A1 A1      invalid  seats[1].id DUPLICATE
+    revertsale  A  A1 A1      invalid  seats[1].id DUPLICATE
+    directsale  A  A1 A1      invalid  seats[1].id DUPLICATE
+    block       A  A1 A1      invalid  seats[1].id DUPLICATE
+    unblock     A  Pit:0      invalid  groupOfSeats[0].capacity RANGE
+    lock        A  Pit:1 Pit:1  invalid  groupOfSeats[1].id DUPLICATE
+    `,
+  );
+});
+
+test("an unknown hold type is reported together with the other errors of a lock", () => {
+  const world = new World(HALL);
+  expect(world.book("lock", { seats: [], holdType: "NIGHT" })).toMatchObject({
+    refused: Result.VALIDATION_FAILED,
+    errors: [{ field: "seats" }, { field: "holdType", rejectedValue: "NIGHT" }],
+  });
+});
+
+test("ids are translated to indexes of the layout, in the order of the request", () => {
+  const world = new World(HALL);
+  const { layout } = world.partition;
+  const seats = [{ id: world.labels.idOf("A3") }, { id: 987_654 }, { id: world.labels.idOf("A1") }];
+  expect([...seatIndexes(layout, seats)]).toEqual([world.seat("A3"), NONE, world.seat("A1")]);
+  expect(choicesOf({ seats: null })).toEqual({ seats: [], areas: [] });
+});
+
+// Fences: an unlock or a sale that names the hold of a seat acts on no other hold.
+
+/** Locks the labels. @returns The fence of the lock. */
+function lock(world: World, session: string, ...labels: string[]): number {
+  expect(world.book("lock", world.selection(session, ...labels)).refused).toBe(Result.OK);
+  return world.engine.sequence;
+}
+
+/** @param fences - By label of the seat. */
+function book(
+  world: World,
+  kind: BookingKind,
+  [session, ...labels]: readonly [string | null, ...string[]],
+  fences: Readonly<Record<string, number>>,
+) {
+  const byId = Object.entries(fences).map(([label, fence]) => [world.labels.idOf(label), fence]);
+  const body = { ...world.selection(session, ...labels), fences: Object.fromEntries(byId) };
+  const outcome = world.book(kind, body);
+  const errors = "errors" in outcome ? outcome.errors : [];
+  return [outcome.refused, ...errors.map(({ field, code }) => `${field} ${code}`)];
+}
+
+const REFUSED = Result.INVENTORY_NOT_AVAILABLE;
+
+test.each(["unlock", "sale"] as const)("%s with the fences of the holds is granted", (kind) => {
+  const world = new World(HALL);
+  const first = lock(world, "A", "A1", "Pit:2");
+  const second = lock(world, "A", "A2");
+  expect(second).toBeGreaterThan(first);
+  const fences = { A2: second, A1: first };
+  expect(book(world, kind, ["A", "A2", "A1", "Pit:2"], fences)).toEqual([Result.OK]);
+});
+
+test.each(["unlock", "sale"] as const)(
+  "%s with the fence of an earlier hold is refused, even for the same session",
+  (kind) => {
+    const world = new World(HALL);
+    const first = lock(world, "A", "A1");
+    world.book("unlock", world.selection("A", "A1"));
+    const second = lock(world, "A", "A2", "A1");
+    for (const session of ["A", null]) {
+      expect(book(world, kind, [session, "A2", "A1"], { A1: first, A2: second })).toEqual([
+        REFUSED,
+        "seats[1].id HELD_BY_ANOTHER_SESSION",
+      ]);
+    }
+    expect(book(world, kind, ["A", "A2", "A1"], { A1: second })).toEqual([Result.OK]);
+  },
+);
+
+test("a sale with the fence of a hold that ran out is refused; an unlock is granted", () => {
+  const world = new World(HALL);
+  const fence = lock(world, "A", "A1");
+  world.clock.timeMs += 15 * 60_000;
+  expect(book(world, "sale", ["A", "A1"], { A1: fence })).toEqual([REFUSED, "seats[0].id ACTIVE"]);
+  const { sequence } = world.engine;
+  expect(book(world, "unlock", ["A", "A1"], { A1: fence })).toEqual([Result.OK]);
+  expect(world.engine.sequence).toBe(sequence);
+});
+
+test("a fence does not stand for the session", () => {
+  const world = new World(HALL);
+  const fence = lock(world, "A", "A1");
+  expect(book(world, "unlock", ["B", "A1"], { A1: fence })).toEqual([
+    REFUSED,
+    "seats[0].id HELD_BY_ANOTHER_SESSION",
+  ]);
+});
+
+test("a fence of a seat that the request does not name is invalid", () => {
+  const world = new World(HALL);
+  const fence = lock(world, "A", "A1", "A2");
+  const field = `fences[${world.labels.idOf("A2")}]`;
+  for (const kind of BOOKING_KINDS) {
+    expect(book(world, kind, ["A", "A1"], { A1: fence, A2: fence })).toEqual([
+      Result.VALIDATION_FAILED,
+      `${field} UNKNOWN`,
+    ]);
+  }
+});
+
+test("other calls do not look at fences", () => {
+  const world = new World(HALL);
+  for (const kind of ["lock", "block", "directsale"] as const) {
+    const label = { lock: "A1", block: "A2", directsale: "A3" }[kind];
+    expect(book(world, kind, [null, label], { [label]: 1 })).toEqual([Result.OK]);
+  }
+});
+
+test("a seat that another layout keeps stays in its hold, with its fence", () => {
+  const world = new World(HALL);
+  lock(world, "A", "A4");
+  const fence = lock(world, "A", "A1", "A2");
+  const { document } = world.engine.state.catalog.layouts.get(world.schemaId)!;
+  const gone = document.seats.find(({ id }) => id === world.labels.idOf("A4"))!;
+  world.putLayout({ seats: [{ ...gone, toRemove: true }] }, true);
+  expect(book(world, "sale", ["A", "A1"], { A1: fence - 1 })[0]).toBe(REFUSED);
+  expect(book(world, "sale", ["A", "A1"], { A1: fence })).toEqual([Result.OK]);
+});
+
+// Limits on what a session, and all sessions together, hold in an event. Off by default.
+
+const TWO_ROWS = [section("Stalls", { A: "1 2 3 4 5 6", B: "1 2 3 4 5 6" }), area("Pit", 20)];
+
+/** The refused objects of a lock: field, code and value. */
+function refusedOf(world: World, session: string | null, ...objects: readonly string[]): unknown {
+  const outcome = world.book("lock", world.selection(session, ...objects));
+  if (!("errors" in outcome)) return [];
+  expect(outcome.refused).toBe(Result.INVENTORY_NOT_AVAILABLE);
+  return outcome.errors.map(({ field, code, rejectedValue }) => [field, code, rejectedValue]);
+}
+
+test("without limits a session may hold everything", () => {
+  const world = new World(TWO_ROWS);
+  checkMore(world, `lock  A  A1 A2 A3 A4 A5 A6 B1 B2 Pit:20  ok`);
+});
+
+test("a session holds at most so many seats and places in an event, over all its locks", () => {
+  const world = new World(TWO_ROWS, { settings: { heldPerSession: 4 } });
+  checkMore(world, `lock  A  A1 Pit:2  ok`);
+  const beyond = [["seats[1].id", "HELD_LIMIT", world.labels.idOf("A3")]];
+  const { sequence } = world.engine;
+  expect(refusedOf(world, "A", "A2", "A3")).toEqual(beyond);
+  expect(refusedOf(world, "A", "Pit:2")).toEqual([["groupOfSeats[0].capacity", "HELD_LIMIT", 2]]);
+  expect(world.engine.sequence).toBe(sequence);
+  checkMore(world, `lock  A  A2  ok\nlock  B  A3 A4 A5 A6  ok`);
+  expect(refusedOf(world, "A", "B1")).toHaveLength(1);
+  checkMore(world, `unlock  A  Pit:1  ok\nlock  A  B1  ok`);
+  expect(refusedOf(world, "A", "B2")).toHaveLength(1);
+  checkMore(world, `sale  A  B1  ok\nlock  A  B2  ok`);
+  world.clock.timeMs += 900_000;
+  checkMore(world, `lock  A  A1 A2 A3 A4  ok`);
+});
+
+test("locks without a session count as those of one session", () => {
+  const world = new World(TWO_ROWS, { settings: { heldPerSession: 2 } });
+  expect(refusedOf(world, null, "A1", "A2")).toEqual([]);
+  expect(refusedOf(world, null, "A3")).toHaveLength(1);
+});
+
+test("all sessions together hold at most so many in an event, and each event has its own", () => {
+  const world = new World(TWO_ROWS, { settings: { heldPerEvent: 3 } });
+  checkMore(world, `lock  A  A1 A2  ok`);
+  const message = "is more than the 3 that may be held in an event";
+  const outcome = world.book("lock", world.selection("B", "A3", "A4"));
+  expect(outcome).toMatchObject({ errors: [{ field: "seats[1].id", message }] });
+  checkMore(world, `lock  B  A3  ok\ndirectsale  -  A4  ok\nblock  -  A5  ok`);
+  expect(refusedOf(world, "C", "A6")).toHaveLength(1);
+  checkMore(world, `sale  A  A1  ok\nlock  C  A6  ok`);
+});
+
+test("a limit that is lowered ends no hold; 0 turns it off, and what is left out stays", () => {
+  const world = new World(TWO_ROWS, { settings: { heldPerSession: 4, heldPerEvent: 8 } });
+  checkMore(world, `lock  A  A1 A2 A3  ok`);
+  world.change({ heldPerSession: 2 });
+  expect(refusedOf(world, "A", "A4")).toHaveLength(1);
+  checkMore(world, `sale  A  A1 A2 A3  ok\nlock  A  A4 A5  ok`);
+  world.change({ heldPerSession: 0 });
+  checkMore(world, `lock  A  A6 B1 B2 B3 B4 B5  ok`);
+  expect(refusedOf(world, "B", "B6")).toHaveLength(1);
+  const row = world.engine.state.catalog.organizations.get(world.caller.organizationId)!;
+  expect([row.heldPerEvent, "heldPerSession" in row]).toEqual([8, false]);
+});
+
+test("a seat that is not on sale is named alone, before any limit", () => {
+  const world = new World(TWO_ROWS, { settings: { heldPerSession: 1 } });
+  checkMore(world, `block  -  A1  ok`);
+  expect(refusedOf(world, "A", "A1", "A2", "A3")).toEqual([
+    ["seats[0].id", "BLOCKED", world.labels.idOf("A1")],
+  ]);
+});
+
+test("the counters of a restored inventory are those of the holds", () => {
+  const world = new World(TWO_ROWS, { settings: { heldPerSession: 9 } });
+  checkMore(world, `lock  A  A1 A2 Pit:3  ok\nlock  B  A3  ok\nunlock  A  A1 Pit:1  ok`);
+  const { holds } = world.partition;
+  expect([holds.held, holds.heldBy("A"), holds.heldBy("B"), holds.heldBy("C")]).toEqual([
+    4, 3, 1, 0,
+  ]);
+  const again = replayed(world.journal).partitionAt(world.event.partition).holds;
+  again.heldBy("A");
+  expect([again.held, again.heldBy("A"), again.heldBy("B")]).toEqual([4, 3, 1]);
+});
+
+// Hold types: how long a lock lasts, and the hold types of an organization.
+
+const ROW = [section("Stalls", { A: "1 2 3 4 5 6" })];
+
+test("a cart is held for exactly fifteen minutes, a reservation forever", () => {
+  check(
+    ROW,
+    `
+    lock    A  A1                 ok
+    lock    A  A2 as CART         ok
+    lock    A  A3 as RESERVED     ok
+    wait    14m
+    wait    59999ms
+    seats   A1 LOCKED  A2 LOCKED  A3 LOCKED
+    wait    1ms
+    seats   A1 ACTIVE  A2 ACTIVE  A3 LOCKED
+    wait    90000h
+    seats   A3 LOCKED
+    `,
+  );
+});
+
+test("a lock with an unknown hold type is refused; other commands ignore the hold type", () => {
+  check(
+    ROW,
+    `
+    lock        A  A1 as NIGHT    invalid  holdType UNKNOWN
+    lock        A  A1 as cart     invalid  holdType UNKNOWN
+    lock        A  A1             ok
+    sale        A  A1 as NIGHT    ok
+    revertsale  -  A1 as NIGHT    ok
+    directsale  -  A1 as NIGHT    ok
+    block       -  A2 as NIGHT    ok
+    unblock     -  A2 as NIGHT    ok
+    unlock      -  A2 as NIGHT    ok
+    `,
+  );
+});
+
+test("replacing the hold types replaces all of them, and does not change existing holds", () => {
+  const world = new World(ROW);
+  const replace = (...body: { name: string; ttlSeconds: number | null }[]) =>
+    world.must("replaceHoldTypes", world.caller, { body });
+  replace({ name: "SHORT", ttlSeconds: 60 }, { name: "AGENT", ttlSeconds: null });
+  checkMore(
+    world,
+    `
+    lock    A  A1 as SHORT        ok
+    lock    A  A2 as AGENT        ok
+    lock    A  A3 as RESERVED     ok
+    `,
+  );
+  replace({ name: "SHORT", ttlSeconds: 3_600 });
+  checkMore(
+    world,
+    `
+    lock    A  A4 as AGENT        invalid  holdType UNKNOWN
+    lock    A  A4 as SHORT        ok
+    wait    60s
+    seats   A1 ACTIVE  A2 LOCKED  A3 LOCKED  A4 LOCKED
+    wait    59m
+    seats   A1 ACTIVE  A2 LOCKED  A3 LOCKED  A4 ACTIVE
+    `,
+  );
+});
+
+test("a hold type with the name of a built-in one replaces it", () => {
+  const world = new World(ROW);
+  world.must("replaceHoldTypes", world.caller, { body: [{ name: "CART", ttlSeconds: 5 }] });
+  checkMore(
+    world,
+    `
+    lock    A  A1                 ok
+    wait    5s
+    seats   A1 ACTIVE
+    `,
+  );
+});
+
+test("hold types with the same name twice are refused, and the previous ones stay", () => {
+  const world = new World(ROW);
+  world.must("replaceHoldTypes", world.caller, { body: [{ name: "SHORT", ttlSeconds: 60 }] });
+  const twice = [
+    { name: "LONG", ttlSeconds: 1 },
+    { name: "LONG", ttlSeconds: 2 },
+  ];
+  expect(world.submit("replaceHoldTypes", world.caller, { body: twice })).toMatchObject({
+    refused: Result.VALIDATION_FAILED,
+    errors: [{ field: "[1].name", code: "DUPLICATE", rejectedValue: "LONG" }],
+  });
+  checkMore(world, `lock  A  A1 as SHORT  ok`);
+});
+
+test("a hold of a type without a time limit never ends", () => {
+  const world = new World(ROW);
+  // A caller may leave the member out.
+  const body = [{ name: "OPEN" } as unknown as { name: string; ttlSeconds: null }];
+  expect(world.must("replaceHoldTypes", world.caller, { body })).toEqual([
+    { name: "OPEN", ttlSeconds: null },
+  ]);
+  const organization = world.engine.state.catalog.organizations.get(world.caller.organizationId)!;
+  expect(holdEndMs(findHoldType(organization, "OPEN")!, START_MS)).toBe(0);
+  expect(holdEndMs(findHoldType(organization, null)!, START_MS)).toBe(START_MS + 900_000);
+});
+
+test("a direct sale records the hold type that it is given, even an unknown one", () => {
+  const world = new World(ROW);
+  world.must("directsale", world.caller, {
+    eventId: world.eventId,
+    body: { ...world.selection(null, "A1"), holdType: "COMP tickets" },
+  });
+  expect(world.lastRecord).toMatchObject({ holdType: "COMP tickets", hold: 0xffff_ffff });
+});
+
+// Orphan prevention: no request may leave a single ACTIVE seat without an ACTIVE neighbour.
+
+const ON = { settings: { orphanPrevention: true } };
+
+test("a lock that leaves one seat alone at the end of a row is refused", () => {
+  check(
+    ROW,
+    `
+    lock    A  A2             orphan  A2 leaves A1
+    lock    A  A5             orphan  A5 leaves A6
+    lock    A  A1             ok
+    lock    A  A3             orphan  A3 leaves A2
+    lock    A  A2 A3          ok
+    `,
+    ON,
+  );
+});
+
+test("a request is judged as a whole: its own seats are never left alone", () => {
+  check(
+    ROW,
+    `
+    lock    A  A1 A3          orphan  A1 leaves A2  A3 leaves A2
+    lock    A  A3 A2 A1       ok
+    lock    A  A5             orphan  A5 leaves A4  A5 leaves A6
+    lock    A  A4 A5 A6       ok
+    `,
+    ON,
+  );
+});
+
+test("a seat that leaves two seats alone is named once for each", () => {
+  check(
+    [section("Stalls", { A: "1 2 3" })],
+    `
+    lock    A  A2             orphan  A2 leaves A1  A2 leaves A3
+    lock    A  A1 A2          orphan  A2 leaves A3
+    lock    A  A1             ok
+    `,
+    ON,
+  );
+});
+
+test("a seat that is already alone may be taken", () => {
+  check(
+    ROW,
+    `
+    set     orphanPrevention off
+    lock    A  A2 A4          ok
+    set     orphanPrevention on
+    lock    B  A1             ok
+    lock    B  A3             ok
+    lock    B  A5             orphan  A5 leaves A6
+    lock    B  A5 A6          ok
+    `,
+    ON,
+  );
+});
+
+test("a seat next to the neighbour of an existing orphan may be taken", () => {
+  check(
+    [section("Stalls", { A: "1 2 3 4 5 6 7" })],
+    `
+    set     orphanPrevention off
+    block   -  A2 A4          ok
+    set     orphanPrevention on
+    // A3 is already alone; A5 is next to A4, not next to A3.
+    lock    A  A5             ok
+    lock    B  A3             ok
+    `,
+    ON,
+  );
+});
+
+test("an aisle counts as the end of a row", () => {
+  check(
+    [section("Stalls", { A: "1 2 3 _ 4 5 6" })],
+    `
+    lock    A  A5             orphan  A5 leaves A4  A5 leaves A6
+    lock    A  A1 A2          orphan  A2 leaves A3
+    lock    A  A3             ok
+    lock    A  A1 A2          ok
+    lock    A  A6             ok
+    `,
+    ON,
+  );
+});
+
+test("without coordinates the seats of a row sit in the order of a sorted list", () => {
+  const { seats, ...row } = section("Stalls", { A: "A b C é f" });
+  check(
+    [{ ...row, seats: seats.map(({ guid, rowGuid, name }) => ({ guid, rowGuid, name })) }],
+    `
+    lock    A  Ab             orphan  Ab leaves AA
+    lock    A  AA             ok
+    lock    A  Aé             orphan  Aé leaves Af
+    lock    A  Ab AC          ok
+    lock    B  Aé Af          ok
+    `,
+    ON,
+  );
+});
+
+test("a seat whose only neighbour is LOCKED, SOLD, BLOCKED or unpriced counts as alone", () => {
+  check(
+    [section("Stalls", { A: "1 2 3", B: "1 2 3", C: "1 2 3", D: "1 2 3" })],
+    `
+    lock        -  A1         ok
+    directsale  -  B1         ok
+    block       -  C1         ok
+    lock        A  A3         orphan  A3 leaves A2
+    lock        A  B3         orphan  B3 leaves B2
+    lock        A  C3         orphan  C3 leaves C2
+    lock        A  D3         orphan  D3 leaves D2
+    `,
+    { ...ON, unpriced: ["D1"] },
+  );
+});
+
+test("seats of different rows are not neighbours, and seats of a table never orphans", () => {
+  check(
+    [section("Stalls", { A: "1 2", B: "1 2" }), table("T", "1 2 3 4")],
+    `
+    lock    A  A1             orphan  A1 leaves A2
+    lock    A  A1 A2          ok
+    lock    A  T2             ok
+    lock    A  T4             ok
+    `,
+    ON,
+  );
+});
+
+test("a sale is judged as if its seats were still ACTIVE", () => {
+  check(
+    ROW,
+    `
+    set     orphanPrevention off
+    lock    A  A2 A3          ok
+    set     orphanPrevention on
+    sale    A  A2             orphan  A2 leaves A1
+    sale    A  A3             ok
+    set     orphanPrevention off
+    lock    B  A1             ok
+    set     orphanPrevention on
+    sale    A  A2             ok
+    `,
+    ON,
+  );
+});
+
+test("commands other than lock and sale may leave a seat alone", () => {
+  check(
+    ROW,
+    `
+    directsale  -  A2         ok
+    revertsale  -  A2         ok
+    block       -  A2         ok
+    unblock     -  A2         ok
+    set         orphanPrevention off
+    lock        A  A2         ok
+    set         orphanPrevention on
+    unlock      A  A2         ok
+    `,
+    ON,
+  );
+});
+
+test("seats that are not available are reported before orphans", () => {
+  check(
+    ROW,
+    `
+    lock    A  A1 A2          ok
+    lock    B  A2 A4          not_available  A2 LOCKED
+    lock    B  A4             orphan  A4 leaves A3
+    `,
+    ON,
+  );
+});
+
+test("the refusal names the requested seat, and the seat that it would leave alone", () => {
+  const world = new World(ROW, ON);
+  const id = world.labels.idOf("A2");
+  expect(world.book("lock", { seats: [{ id }] })).toMatchObject({
+    refused: Result.ORPHAN_SEAT,
+    errors: [
+      {
+        field: "seats[0].id",
+        code: "ORPHAN_SEAT",
+        rejectedValue: id,
+        message: `would leave seat ${world.labels.idOf("A1")} alone`,
+      },
+    ],
+  });
+});

@@ -1,0 +1,313 @@
+/** Events: how they are created with their inventory, published, changed and deleted. */
+import { expect, test } from "vitest";
+import type { Caller, EventBody } from "../../../engine/bodies.ts";
+import type { EventStatus } from "../../../engine/catalog.ts";
+import { SeatState } from "../../../engine/inventory/states.ts";
+import { Result } from "../../../engine/results.ts";
+import { START_MS, World } from "../../support/engine.ts";
+import { area, layoutOf, section } from "../../support/layout.ts";
+import { checkMore, expectConsistent } from "../../support/table.ts";
+
+const HALL = [section("Stalls", { A: "1 2" }), area("Pit", 5)];
+const SECOND = "11111111-1111-4111-8111-111111111111";
+/** The times of the event of the world. */
+const TIMES = { start: "2026-05-01T20:00", endDate: "2026-05-01T23:00" };
+
+const bodyOf = (world: World, more: Partial<EventBody> = {}): EventBody => ({
+  name: "Night",
+  ...TIMES,
+  schemaId: world.schemaId,
+  ...more,
+});
+
+const create = (world: World, more: Partial<EventBody>, by: Caller = world.caller) =>
+  world.submit("createEvent", by, { eventId: SECOND, body: bodyOf(world, more) });
+
+const update = (world: World, more: Partial<EventBody>, force = false) =>
+  world.submit("updateEvent", world.caller, {
+    eventId: world.eventId,
+    body: bodyOf(world, more),
+    force,
+  });
+
+/** Creates another schema, with one row of three seats. */
+function secondSchema(world: World): number {
+  const { caller, venueId } = world;
+  const { id } = world.must("createSchema", caller, { body: { name: "Two", venueId } });
+  const body = layoutOf(section("Circle", { C: "1 2 3" }));
+  world.must("putLayout", caller, { schemaId: id, body, forceDelete: false });
+  return id;
+}
+
+test("a new event has its own inventory, and nothing in it has a price", () => {
+  const world = new World(HALL);
+  const event = world.must("createEvent", world.caller, { eventId: SECOND, body: bodyOf(world) });
+  expect(event).toMatchObject({
+    id: SECOND,
+    status: "PUBLISHED",
+    createdAtMs: START_MS,
+    publishedAtMs: START_MS,
+    killAfter: null,
+    organizationId: world.caller.organizationId,
+    start: "2026-05-01T20:00:00",
+  });
+  const partition = world.engine.state.partitionOf(event);
+  expect([...partition.state]).toEqual([0, 0]);
+  expect(partition.areas.capacity(0)).toBe(0);
+  expect(partition.layout).toBe(world.partition.layout);
+  expect(partition).not.toBe(world.partition);
+});
+
+test("an event is a draft when its body says so or its schema is a draft", () => {
+  const world = new World(HALL);
+  const { schemaId } = world;
+  const draft = world.must("createSchema", world.caller, {
+    body: { name: "Draft", venueId: world.venueId, draft: true },
+  }).id;
+  const cases: [number, EventStatus | undefined, EventStatus][] = [
+    [schemaId, undefined, "PUBLISHED"],
+    [schemaId, "PUBLISHED", "PUBLISHED"],
+    [schemaId, "DRAFT", "DRAFT"],
+    [draft, undefined, "DRAFT"],
+    [draft, "PUBLISHED", "DRAFT"],
+    [draft, "DRAFT", "DRAFT"],
+  ];
+  for (const [i, [id, status, expected]] of cases.entries()) {
+    const eventId = SECOND.replace(/1$/, String(i + 2));
+    const body = bodyOf(world, { schemaId: id, status });
+    const event = world.must("createEvent", world.caller, { eventId, body });
+    expect(event.status, `case ${i}`).toBe(expected);
+    expect(event.publishedAtMs).toBe(expected === "PUBLISHED" ? START_MS : null);
+  }
+});
+
+test("an event may not end before it starts; times are compared as times, not as text", () => {
+  const world = new World(HALL);
+  const refused = {
+    refused: Result.VALIDATION_FAILED,
+    errors: [{ field: "endDate", code: "RANGE" }],
+  };
+  const start = "2026-05-02T20:00";
+  expect(create(world, { start: `${start}:00.5`, endDate: start })).toMatchObject(refused);
+  expect(create(world, { start, endDate: "2026-05-02T19:59:59.999" })).toMatchObject(refused);
+  expect(update(world, { endDate: "2026-05-01T19:00" })).toMatchObject(refused);
+  expect(create(world, { start: `${start}:00.000`, endDate: start }).refused).toBe(Result.OK);
+});
+
+test("an event needs a schema of its own organization", () => {
+  const world = new World(HALL);
+  const other = world.createOrganization(world.tenant, "Other");
+  const refused = (schemaId: number) => ({
+    refused: Result.VALIDATION_FAILED,
+    errors: [{ field: "schemaId", code: "NOT_FOUND", rejectedValue: schemaId }],
+  });
+  expect(create(world, { schemaId: 999 })).toMatchObject(refused(999));
+  expect(create(world, {}, other)).toMatchObject(refused(world.schemaId));
+  expect(update(world, { schemaId: 999 })).toMatchObject(refused(999));
+});
+
+test("an event id that is in use is refused", () => {
+  const world = new World(HALL);
+  const { caller, eventId } = world;
+  const body = bodyOf(world, { name: "Late" });
+  expect(world.submit("createEvent", caller, { eventId, body })).toMatchObject({
+    refused: Result.VALIDATION_FAILED,
+    errors: [{ field: "id", code: "DUPLICATE", rejectedValue: eventId }],
+  });
+  expect(world.event.name).toBe("Night");
+});
+
+test("an event goes from DRAFT to PUBLISHED to ARCHIVED to DRAFT, and no other way", () => {
+  const world = new World(HALL);
+  world.book("lock", world.selection("A", "A1", "Pit:2"));
+  const { caller, eventId, partition } = world;
+  const change = (status: EventStatus) =>
+    world.submit("changeEventStatus", caller, { eventId, body: { status } });
+  const refused = (...statuses: EventStatus[]) => {
+    for (const status of statuses) {
+      expect(change(status).refused).toBe(Result.INVALID_STATUS_TRANSITION);
+    }
+  };
+  refused("PUBLISHED", "DRAFT");
+  expect(change("ARCHIVED")).toMatchObject({ value: { status: "ARCHIVED" } });
+  refused("ARCHIVED", "PUBLISHED");
+  expect(change("DRAFT")).toMatchObject({ value: { publishedAtMs: START_MS } });
+  refused("DRAFT", "ARCHIVED");
+  world.clock.timeMs += 5;
+  expect(change("PUBLISHED")).toMatchObject({ value: { publishedAtMs: START_MS + 5 } });
+  expect(world.partition).toBe(partition);
+});
+
+test("an event is published only once its schema is no draft", () => {
+  const world = new World(HALL);
+  const { caller, eventId, schemaId, venueId } = world;
+  const setDraft = (draft: boolean) =>
+    world.must("updateSchema", caller, { body: { id: schemaId, name: "Plan", venueId, draft } });
+  const publish = () =>
+    world.submit("changeEventStatus", caller, { eventId, body: { status: "PUBLISHED" } });
+  checkMore(world, "status  ARCHIVED\nstatus  DRAFT");
+  setDraft(true);
+  expect(publish().refused).toBe(Result.INVALID_STATUS_TRANSITION);
+  setDraft(false);
+  expect(publish().refused).toBe(Result.OK);
+});
+
+test("a published event does not move to a draft schema; a draft event does", () => {
+  const world = new World(HALL);
+  const { caller, venueId } = world;
+  const { id: schemaId } = world.must("createSchema", caller, {
+    body: { name: "Draft", venueId, draft: true },
+  });
+  expect(update(world, { schemaId }).refused).toBe(Result.INVALID_STATUS_TRANSITION);
+  checkMore(world, "status  ARCHIVED\nstatus  DRAFT");
+  expect(update(world, { schemaId }).refused).toBe(Result.OK);
+});
+
+test("an update changes the name and the times, and nothing else", () => {
+  const world = new World(HALL);
+  world.book("lock", world.selection("A", "A1", "Pit:2"));
+  const { partition, event } = world;
+  const more = { name: "Matinee", start: "2026-05-01T14:00", endDate: "2026-05-01T14:00:00.0" };
+  expect(update(world, { ...more, status: "DRAFT" }).refused).toBe(Result.OK);
+  expect(world.event).toEqual({
+    ...event,
+    name: "Matinee",
+    start: "2026-05-01T14:00:00",
+    endDate: "2026-05-01T14:00:00",
+  });
+  expect(world.partition).toBe(partition);
+  expectConsistent(world);
+});
+
+test("an update keeps killAfter when it is not sent or null", () => {
+  const world = new World(HALL);
+  const { caller, eventId } = world;
+  const change = (rest: { killAfter?: string | null }) =>
+    world.must("updateEvent", caller, { eventId, body: bodyOf(world), force: false, ...rest })
+      .killAfter;
+  expect(change({})).toBeNull();
+  expect(change({ killAfter: "2026-05-02T00:00" })).toBe("2026-05-02T00:00:00");
+  expect(change({})).toBe("2026-05-02T00:00:00");
+  expect(change({ killAfter: null })).toBe("2026-05-02T00:00:00");
+});
+
+test("an event that moves to another schema keeps its prices, but they are not assigned", () => {
+  const world = new World(HALL);
+  world.book("block", world.selection(null, "A1", "Pit:1"));
+  const schemaId = secondSchema(world);
+  expect(update(world, { schemaId })).toMatchObject({ refused: Result.OK, value: { schemaId } });
+  expect([...world.partition.state]).toEqual(Array(3).fill(SeatState.UNPRICED));
+  expect(world.partition.areas.count).toBe(0);
+  expect([...world.engine.state.catalog.pricesOf(world.eventId).values()]).toMatchObject([
+    { id: world.priceId },
+  ]);
+  expectConsistent(world);
+});
+
+test.each(["lock  A  A1", "lock  A  Pit:1", "directsale  -  A1", "directsale  -  Pit:1"])(
+  "after %s an event moves to another schema only by force",
+  (booking) => {
+    const world = new World(HALL);
+    const schemaId = secondSchema(world);
+    checkMore(world, `${booking}  ok`);
+    expect(update(world, { schemaId }).refused).toBe(Result.INVENTORY_IN_USE);
+    expect(update(world, { name: "Other" }).refused).toBe(Result.OK);
+    expect(update(world, { schemaId }, true).refused).toBe(Result.OK);
+    expect([world.partition.layout.seatCount, world.partition.holds.count]).toEqual([3, 0]);
+    expectConsistent(world);
+  },
+);
+
+test("an event whose inventory is blocked or whose holds have expired moves without force", () => {
+  const world = new World(HALL);
+  checkMore(
+    world,
+    `
+    block   -  A2 Pit:1       ok
+    lock    A  A1             ok
+    wait    15m
+    `,
+  );
+  expect(update(world, { schemaId: secondSchema(world) }).refused).toBe(Result.OK);
+});
+
+test("a deleted event takes its prices with it, even when seats are held or sold", () => {
+  const world = new World(HALL);
+  const { caller, eventId } = world;
+  const kept = world.createEvent();
+  world.createPrice("Kept", kept);
+  world.createPrice("Deleted");
+  checkMore(
+    world,
+    `
+    lock        A  A1 Pit:1   ok
+    directsale  -  A2         ok
+    `,
+  );
+  world.must("deleteEvent", caller, { eventId });
+  const { catalog, partitions } = world.engine.state;
+  expect([...catalog.events.keys()]).toEqual([kept]);
+  expect([...catalog.prices.values()].map(({ name }) => name)).toEqual(["Kept"]);
+  expect(partitions.size).toBe(1);
+  expectConsistent(world);
+});
+
+// Series: the start of an event in a series does not move.
+
+/** A world whose event is in a series. */
+class Ring extends World {
+  readonly seriesId = this.must("createSeries", this.caller, { body: { name: "Ring" } }).id;
+
+  constructor() {
+    super([section("Stalls", { A: "1 2" })]);
+    expect(this.bind(this.seriesId)).toMatchObject({ value: { seriesId: this.seriesId } });
+  }
+
+  bind(seriesId: number | null, by: Caller = this.caller) {
+    return this.submit("bindEvent", by, { eventId: this.eventId, body: { seriesId } });
+  }
+
+  /** Moves the start of the event. */
+  move(start: string): Result {
+    const { eventId, schemaId } = this;
+    const body = { name: "Night", start, endDate: "2026-05-01T23:00", schemaId };
+    return this.submit("updateEvent", this.caller, { eventId, body, force: true }).refused;
+  }
+}
+
+test("an event in a series may not move, but may be sent with the same start", () => {
+  const world = new Ring();
+  expect(world.move("2026-05-01T20:00:00.5")).toBe(Result.EVENT_BOUND_TO_SERIES);
+  expect(world.move("2026-05-01T20:00:00.000")).toBe(Result.OK);
+  expectConsistent(world);
+});
+
+test("an event that left its series may move", () => {
+  const world = new Ring();
+  expect(world.bind(null)).toMatchObject({ value: { seriesId: null } });
+  expect(world.move("2026-05-01T19:00")).toBe(Result.OK);
+});
+
+test("a deleted series leaves its events, which may move again", () => {
+  const world = new Ring();
+  const { partition, seriesId } = world;
+  world.must("deleteSeries", world.caller, { seriesId });
+  expect(world.event.seriesId).toBeNull();
+  expect(world.partition).toBe(partition);
+  expect(world.move("2026-05-01T19:00")).toBe(Result.OK);
+  expectConsistent(world);
+});
+
+test("an event joins only a series of its own organization", () => {
+  const world = new Ring();
+  const other = world.createOrganization(world.tenant, "Other");
+  const { id: others } = world.must("createSeries", other, { body: { name: "Ring" } });
+  const { seriesId } = world;
+  expect(world.bind(seriesId, other)).toMatchObject({
+    refused: Result.VALIDATION_FAILED,
+    errors: [{ field: "seriesId", code: "NOT_FOUND", rejectedValue: seriesId }],
+  });
+  expect(world.bind(others).refused).toBe(Result.VALIDATION_FAILED);
+  expect(world.bind(999).refused).toBe(Result.VALIDATION_FAILED);
+  expect(world.bind(others, other).refused).toBe(Result.ACCESS_DENIED);
+});

@@ -1,0 +1,483 @@
+/** Prices of an event, assigned to seats, rows, sections, tables and areas. */
+import { expect, test } from "vitest";
+import type { AssignmentSelection, ObjectSelection } from "../../../engine/bodies.ts";
+import type { BookingKind } from "../../../engine/commands.ts";
+import { PRICES_PER_EVENT_MAX } from "../../../engine/constants.ts";
+import { SeatState, STATE_NAMES } from "../../../engine/inventory/states.ts";
+import { RecordType } from "../../../engine/records.ts";
+import { Result } from "../../../engine/results.ts";
+import { digest } from "../../../engine/verify.ts";
+import { NO_EVENT, START_MS, World } from "../../support/engine.ts";
+import { area, section, table } from "../../support/layout.ts";
+import { check, checkMore, expectConsistent } from "../../support/table.ts";
+
+const HALL = [
+  section("Stalls", { A: "1 2 3", B: "1 2" }),
+  table("T", "1 2"),
+  area("Pit", 10),
+  area("Lawn", null),
+];
+
+/** The name of the price of every seat, by label. */
+function priceNames(world: World): Record<string, string> {
+  const prices = world.engine.state.catalog.pricesOf(world.eventId);
+  const { price } = world.partition;
+  return Object.fromEntries(
+    world.labels.seats.map((label) => [label, prices.get(price[world.seat(label)]!)?.name ?? "-"]),
+  );
+}
+
+const itemsOf = (world: World) => (label: string, assignmentId: number) => ({
+  objectId: world.labels.idOf(label),
+  assignmentId,
+});
+
+const assign = (world: World, body: AssignmentSelection) =>
+  world.submit("assignPrices", world.caller, { eventId: world.eventId, body });
+
+test("a price can be assigned to a section, a row, a table or a seat", () => {
+  const world = new World(HALL, { unpriced: true });
+  const [full, half] = [world.priceId, world.createPrice("Half")];
+  const item = itemsOf(world);
+  assign(world, { groupOfSeats: [item("row B", half), item("T", half)] });
+  const [none, halves] = [
+    { A1: "-", A2: "-", A3: "-" },
+    { B1: "Half", B2: "Half" },
+  ];
+  expect(priceNames(world)).toEqual({ ...none, ...halves, T1: "Half", T2: "Half" });
+  assign(world, { groupOfSeats: [item("Stalls", full)], seats: [item("A2", half)] });
+  expect(priceNames(world)).toMatchObject({ A1: "Full", A2: "Half", A3: "Full", B1: "Full" });
+});
+
+test("in one request a seat overrides its section, and a later group an earlier one", () => {
+  const world = new World(HALL, { unpriced: true });
+  const [full, half] = [world.priceId, world.createPrice("Half")];
+  const item = itemsOf(world);
+  const groupOfSeats = [item("row A", half), item("Stalls", full), item("row B", half)];
+  assign(world, { groupOfSeats, seats: [item("A1", half)] });
+  expect(priceNames(world)).toMatchObject({ A1: "Half", A2: "Full", A3: "Full", B1: "Half" });
+});
+
+test("seats that are held, sold or blocked get the new price and keep their state", () => {
+  const world = check(
+    HALL,
+    `
+    lock        A  A1         ok
+    directsale  -  A2         ok
+    block       -  A3         ok
+    `,
+  );
+  const half = world.createPrice("Half");
+  assign(world, { seats: [{ objectId: world.labels.idOf("A1"), assignmentId: half }] });
+  const stalls = { objectId: world.labels.idOf("Stalls"), assignmentId: half };
+  assign(world, { groupOfSeats: [stalls] });
+  expect(priceNames(world)).toMatchObject({ A1: "Half", A2: "Half", A3: "Half" });
+  expect(["A1", "A2", "A3"].map((label) => world.partition.state[world.seat(label)])).toEqual([
+    3, 4, 5,
+  ]);
+});
+
+test("a seat goes on sale when it gets a price", () => {
+  check(
+    HALL,
+    `
+    seats   A1 NULL  T1 NULL
+    price   A1 T              ok
+    seats   A1 ACTIVE  A2 NULL  T1 ACTIVE  T2 ACTIVE
+    `,
+    { unpriced: true },
+  );
+});
+
+test("an area gets the given count, its own capacity, or what is left of the total", () => {
+  check(
+    HALL,
+    `
+    price   Pit:4 Lawn:0      ok
+    places  Pit  active 4 locked 0 sold 0 blocked 0
+    places  Lawn  active 0 locked 0 sold 0 blocked 0
+    price   Pit Lawn          ok
+    places  Pit  active 10 locked 0 sold 0 blocked 0
+    places  Lawn  active 7 locked 0 sold 0 blocked 0
+    `,
+    { unpriced: true },
+  );
+});
+
+const TWO_OPEN = [area("Pit", 10), area("Lawn", null), area("Meadow", null)];
+
+test.each([
+  ["no total is declared", HALL, null],
+  ["the other areas take the whole total", HALL, 10],
+  ["several areas have no capacity", TWO_OPEN, 100],
+] as const)("an area without a capacity needs a count when %s", (_, parts, gaCapacity) => {
+  check(
+    parts,
+    `
+    price   Lawn              invalid  groupOfSeats[0].activeCount NOT_NULL
+    price   Lawn:3            ok
+    places  Lawn  active 3 locked 0 sold 0 blocked 0
+    `,
+    { unpriced: true, gaCapacity },
+  );
+});
+
+test("an area cannot get fewer places than are held, sold and blocked", () => {
+  check(
+    HALL,
+    `
+    lock        A  Pit:2      ok
+    directsale  -  Pit:3      ok
+    block       -  Pit:1      ok
+    price       Pit:5         in_use  Pit:5 INVENTORY_IN_USE
+    price       A1 Pit:5 Lawn:1  in_use  Pit:5 INVENTORY_IN_USE
+    places      Pit  active 4 locked 2 sold 3 blocked 1
+    price       Pit:6         ok
+    places      Pit  active 0 locked 2 sold 3 blocked 1
+    price       Pit:9         ok
+    places      Pit  active 3 locked 2 sold 3 blocked 1
+    `,
+  );
+});
+
+test("an assignment of what is already so is granted and writes no record", () => {
+  const world = new World(HALL);
+  const { length } = world.journal.kept;
+  world.clock.timeMs += 10;
+  const { priceId: assignmentId } = world;
+  const groups = ["Stalls", "Pit"].map((name) => ({ objectId: world.labels.idOf(name) }));
+  const groupOfSeats = groups.map((group) => ({ ...group, assignmentId }));
+  const seats = [{ objectId: world.labels.idOf("A1"), assignmentId }];
+  expect(assign(world, { seats, groupOfSeats })).toMatchObject({ value: true });
+  expect(world.journal.kept.length).toBe(length);
+});
+
+test("only the seats and areas that get another price or capacity change", () => {
+  const world = new World(HALL);
+  world.clock.timeMs += 10;
+  const { priceId } = world;
+  const other = world.createPrice("Other");
+  const idOf = (name: string) => world.labels.idOf(name);
+  assign(world, {
+    seats: [
+      { objectId: idOf("A1"), assignmentId: priceId },
+      { objectId: idOf("A2"), assignmentId: other },
+    ],
+    groupOfSeats: [
+      // The last assignment of an area counts: the pit keeps its price and its capacity.
+      { objectId: idOf("Pit"), assignmentId: other, activeCount: 4 },
+      { objectId: idOf("Pit"), assignmentId: priceId },
+      { objectId: idOf("Lawn"), assignmentId: priceId, activeCount: 6 },
+    ],
+  });
+  expect(world.lastRecord).toMatchObject({
+    runs: Uint32Array.from([2, world.seat("A2"), 1]),
+    areas: Uint32Array.from([world.area("Lawn"), 1, 6]),
+  });
+  const { changedAtMs, areas } = world.partition;
+  expect(changedAtMs[world.seat("A1")]).toBe(world.clock.timeMs - 10);
+  expect(changedAtMs[world.seat("A2")]).toBe(world.clock.timeMs);
+  expect(areas.changedAtMs[world.area("Pit")]).toBe(world.clock.timeMs - 10);
+});
+
+test("a wrong assignment is refused with the fields that are wrong", () => {
+  const world = new World(HALL, { unpriced: true });
+  const foreign = world.createPrice("Late", world.createEvent());
+  const { priceId: assignmentId } = world;
+  const objectId = world.labels.idOf("A1");
+  const pit = world.labels.idOf("Pit");
+  const cases: [AssignmentSelection, string[]][] = [
+    [{ seats: [{ assignmentId }] }, ["seats[0].seatId NOT_NULL"]],
+    [{ seats: [{ objectId }] }, ["seats[0].assignmentId NOT_NULL"]],
+    [{ seats: [{}] }, ["seats[0].seatId NOT_NULL", "seats[0].assignmentId NOT_NULL"]],
+    [{ groupOfSeats: [{ assignmentId }] }, ["groupOfSeats[0].objectId NOT_NULL"]],
+    [{ seats: [{ objectId, assignmentId: foreign }] }, ["seats[0].assignmentId NOT_FOUND"]],
+    [{ seats: [{ objectId, assignmentId: 999 }] }, ["seats[0].assignmentId NOT_FOUND"]],
+    [{ seats: [{ objectId: pit, assignmentId }] }, ["seats[0].objectId NOT_FOUND"]],
+    [{ groupOfSeats: [{ objectId, assignmentId }] }, ["groupOfSeats[0].objectId NOT_FOUND"]],
+  ];
+  for (const [body, expected] of cases) {
+    const outcome = assign(world, body);
+    expect(outcome.refused, JSON.stringify(body)).toBe(Result.VALIDATION_FAILED);
+    const errors = "errors" in outcome ? outcome.errors : [];
+    expect(errors.map(({ field, code }) => `${field} ${code}`)).toEqual(expected);
+  }
+  expect(assign(world, { seats: [{ seatId: objectId, assignmentId }] }).refused).toBe(Result.OK);
+});
+
+test("an empty assignment is granted and writes no record", () => {
+  const world = new World(HALL, { unpriced: true });
+  const { length } = world.journal.kept;
+  expect(assign(world, { seats: null, groupOfSeats: [] })).toMatchObject({ value: true });
+  expect(world.journal.kept.length).toBe(length);
+});
+
+test("the record has one run for neighbouring seats with the same price", () => {
+  const world = new World(HALL, { unpriced: true });
+  world.priceAll();
+  // A1 A2 A3 B1 B2 T1 T2 in ascending order of id.
+  expect(world.lastRecord).toMatchObject({
+    type: RecordType.PRICE,
+    runs: Uint32Array.from([1, 0, 7]),
+  });
+});
+
+test("new prices must name the event of the path, and get the next free slots", () => {
+  const world = new World(HALL);
+  const { caller, eventId } = world;
+  const other = world.createEvent();
+  const wrong = [
+    { name: "A", eventId },
+    { name: "B", eventId: other },
+  ];
+  expect(world.submit("createPrices", caller, { eventId, body: wrong })).toMatchObject({
+    refused: Result.VALIDATION_FAILED,
+    errors: [{ field: "[1].eventId", rejectedValue: other }],
+  });
+  const twice = [
+    { name: "Full", eventId: eventId.toUpperCase(), externalId: "x-1" },
+    { name: "Full", eventId },
+  ];
+  expect(world.must("createPrices", caller, { eventId, body: twice })).toMatchObject([
+    { name: "Full", eventId, slot: 2, externalId: "x-1" },
+    { name: "Full", eventId, slot: 3, externalId: null },
+  ]);
+});
+
+test("an event cannot have more prices than a slot can number", () => {
+  const world = new World(HALL);
+  const { caller, eventId } = world;
+  const many = (count: number) => Array.from({ length: count }, () => ({ name: "P", eventId }));
+  const create = (count: number) =>
+    world.submit("createPrices", caller, { eventId, body: many(count) }).refused;
+  expect(create(PRICES_PER_EVENT_MAX)).toBe(Result.VALIDATION_FAILED);
+  expect(create(PRICES_PER_EVENT_MAX - 1)).toBe(Result.OK);
+  expect(create(1)).toBe(Result.VALIDATION_FAILED);
+});
+
+test("missing members of an assignment are reported even for an unknown event", () => {
+  const world = new World(HALL);
+  const body = { seats: [{ objectId: 1 }] };
+  const outcome = world.submit("assignPrices", world.caller, { eventId: NO_EVENT, body });
+  expect(outcome.refused).toBe(Result.VALIDATION_FAILED);
+});
+
+// Prices: updated and deleted.
+
+const SMALL_HALL = [section("Stalls", { A: "1 2" }), area("Pit", 5)];
+
+test("an update changes names and external ids, and keeps slots and assignments", () => {
+  const world = new World(SMALL_HALL);
+  const { caller, eventId, priceId } = world;
+  const half = world.createPrice("Half");
+  const body = [
+    { id: half, name: "Full", eventId, externalId: "x" },
+    { id: priceId, name: "Full", eventId: eventId.toUpperCase() },
+  ];
+  expect(world.must("updatePrices", caller, { eventId, body })).toEqual([
+    { id: half, eventId, slot: 2, name: "Full", renamedAtMs: START_MS, externalId: "x" },
+    { id: priceId, eventId, slot: 1, name: "Full", renamedAtMs: 0, externalId: null },
+  ]);
+  expect([...world.partition.price]).toEqual([1, 1]);
+  expectConsistent(world);
+});
+
+test("an update with one wrong price is refused as a whole, with the fields that are wrong", () => {
+  const world = new World(SMALL_HALL);
+  const { caller, eventId, priceId } = world;
+  const otherEvent = world.createEvent();
+  const elsewhere = world.createPrice("Elsewhere", otherEvent);
+  const records = world.journal.kept.length;
+  const item = (id: number, of = eventId) => ({ id, name: "New", eventId: of });
+  const change = (...body: ReturnType<typeof item>[]) =>
+    world.submit("updatePrices", caller, { eventId, body });
+  expect(change(item(priceId), item(priceId), item(priceId, otherEvent))).toMatchObject({
+    refused: Result.VALIDATION_FAILED,
+    errors: [
+      { field: "[2].eventId", code: "MISMATCH" },
+      { field: "[1].id", code: "DUPLICATE" },
+      { field: "[2].id", code: "DUPLICATE" },
+    ],
+  });
+  expect(change(item(priceId), item(elsewhere))).toMatchObject({
+    refused: Result.ENTITY_NOT_FOUND,
+    errors: [{ field: "[1].id", code: "NOT_FOUND", rejectedValue: elsewhere }],
+  });
+  expect(world.journal.kept.length).toBe(records);
+});
+
+test("a deleted price is taken from its seats and areas", () => {
+  const world = new World(SMALL_HALL);
+  const { caller, eventId, priceId } = world;
+  const half = world.createPrice("Half");
+  const seats = [{ objectId: world.labels.idOf("A2"), assignmentId: half }];
+  world.must("assignPrices", caller, { eventId, body: { seats } });
+  world.book("directsale", world.selection(null, "A2"));
+  world.must("deletePrice", caller, { eventId, priceId });
+  expect([...world.partition.state]).toEqual([SeatState.WITHDRAWN, SeatState.SOLD]);
+  expect(world.partition.areas.price[0]).toBe(0);
+  expect(world.partition.areas.capacity(0)).toBe(0);
+  expectConsistent(world);
+});
+
+const { OK, INVENTORY_IN_USE } = Result;
+
+const USES: readonly (readonly [BookingKind, string])[] = [
+  ["lock", "A1"],
+  ["directsale", "A1"],
+  ["block", "A1"],
+  ["lock", "Pit:1"],
+  ["directsale", "Pit:1"],
+  ["block", "Pit:1"],
+];
+
+test.each(USES)("after %s of %s the deletion of the price is refused", (kind, object) => {
+  const world = new World(SMALL_HALL);
+  const { caller, eventId, priceId } = world;
+  expect(world.book(kind, world.selection("A", object)).refused).toBe(OK);
+  const outcome = world.submit("deletePrice", caller, { eventId, priceId });
+  const inUse = object === "A1" ? "1 seat and 0 areas" : "0 seats and 1 area";
+  const detail = `Held, sold or blocked inventory at this price: ${inUse}.`;
+  expect(outcome).toMatchObject({ refused: INVENTORY_IN_USE, detail });
+  expectConsistent(world);
+});
+
+test("an expired hold does not keep its price from being deleted", () => {
+  const world = new World(SMALL_HALL);
+  const { caller, eventId, priceId } = world;
+  world.book("lock", world.selection("A", "A1", "Pit:2"));
+  world.clock.timeMs += 900_000;
+  expect(world.submit("deletePrice", caller, { eventId, priceId }).refused).toBe(OK);
+});
+
+test("a price of another event of the same organization is not found", () => {
+  const world = new World(SMALL_HALL);
+  const { caller, priceId } = world;
+  const eventId = world.createEvent();
+  const body = [{ id: priceId, name: "New", eventId }];
+  const { ENTITY_NOT_FOUND } = Result;
+  expect(world.submit("deletePrice", caller, { eventId, priceId }).refused).toBe(ENTITY_NOT_FOUND);
+  expect(world.submit("updatePrices", caller, { eventId, body }).refused).toBe(ENTITY_NOT_FOUND);
+});
+
+// Prices taken away: from everything in an event, or from named seats and areas.
+
+const LONG_HALL = [section("Stalls", { A: "1 2 3 4 5" }), area("Pit", 10), area("Lawn", 10)];
+
+/** A1 is held, A2 sold and A3 blocked, and so are places in the pit. */
+function busyWorld(): World {
+  const world = new World(LONG_HALL);
+  checkMore(
+    world,
+    `
+    lock        s  A1 Pit:1  ok
+    directsale  -  A2 Pit:2  ok
+    block       -  A3 Pit:3  ok
+    `,
+  );
+  return world;
+}
+
+function states(world: World): string {
+  const { state } = world.partition;
+  return Array.from(state, (each) => STATE_NAMES[each as SeatState] ?? "-").join(" ");
+}
+
+const unassign = (world: World, body: ObjectSelection) =>
+  world.submit("unassignPrices", world.caller, { eventId: world.eventId, body });
+const named = (world: World, ...labels: readonly string[]) =>
+  labels.map((label) => ({ objectId: world.labels.idOf(label) }));
+
+test("clearing removes the prices of all that is not sold, and ends its holds", () => {
+  const world = busyWorld();
+  checkMore(world, "lock  s  Lawn:4  ok");
+  expect(world.must("clearPrices", world.caller, { eventId: world.eventId })).toBe(true);
+  expectConsistent(world);
+  expect(states(world)).toBe("- SOLD - - -");
+  const { areas, price } = world.partition;
+  expect([...price]).toEqual([0, 1, 0, 0, 0]);
+  expect([areas.capacity(world.area("Lawn")), areas.price[world.area("Lawn")]]).toEqual([0, 0]);
+});
+
+test("an area with sold places keeps its price and all its places when prices are cleared", () => {
+  const world = busyWorld();
+  world.must("clearPrices", world.caller, { eventId: world.eventId });
+  checkMore(
+    world,
+    `
+    places      Pit  active 4 locked 1 sold 2 blocked 3
+    sale        s    Pit:1  ok
+    revertsale  -    A2 Pit:3  ok
+    `,
+  );
+  expect(world.partition.areas.price[world.area("Pit")]).toBe(1);
+});
+
+test("clearing an event without prices writes no record", () => {
+  const world = new World(LONG_HALL, { unpriced: true });
+  const { sequence } = world.engine;
+  expect(world.must("clearPrices", world.caller, { eventId: world.eventId })).toBe(true);
+  expect(world.engine.sequence).toBe(sequence);
+});
+
+test("unassigning takes the prices of the named seats and areas only", () => {
+  const world = busyWorld();
+  const outcome = unassign(world, {
+    seats: named(world, "A4", "A4"),
+    groupOfSeats: named(world, "Lawn"),
+  });
+  expect(outcome.refused).toBe(Result.OK);
+  expectConsistent(world);
+  expect(states(world)).toBe("LOCKED SOLD BLOCKED - ACTIVE");
+  expect(world.partition.areas.price[world.area("Lawn")]).toBe(0);
+  expect(world.partition.areas.price[world.area("Pit")]).not.toBe(0);
+  const { sequence } = world.engine;
+  expect(unassign(world, { seats: named(world, "A4") }).refused).toBe(Result.OK);
+  expect(world.engine.sequence).toBe(sequence);
+});
+
+test("unassigning seats and areas that are held, sold or blocked is refused", () => {
+  const world = busyWorld();
+  const before = digest(world.engine.state);
+  const seats = named(world, "A4", "A1", "A2", "A3");
+  const outcome = unassign(world, { seats, groupOfSeats: named(world, "Lawn", "Pit") });
+  expect(outcome).toMatchObject({
+    refused: Result.INVENTORY_IN_USE,
+    errors: [
+      { field: "seats[1].objectId" },
+      { field: "seats[2].objectId" },
+      { field: "seats[3].objectId" },
+      { field: "groupOfSeats[1].objectId" },
+    ],
+  });
+  expect(digest(world.engine.state)).toBe(before);
+});
+
+test("unassigning an area is refused while one of its places is blocked", () => {
+  const world = new World(LONG_HALL);
+  checkMore(world, "block  -  Pit:1  ok");
+  const unassigned = () => unassign(world, { groupOfSeats: named(world, "Pit") });
+  const errors = [{ field: "groupOfSeats[0].objectId", rejectedValue: world.labels.idOf("Pit") }];
+  expect(unassigned()).toMatchObject({ refused: Result.INVENTORY_IN_USE, errors });
+  checkMore(world, "unblock  -  Pit:1  ok");
+  expect(unassigned().refused).toBe(Result.OK);
+  expectConsistent(world);
+  expect(world.partition.areas.capacity(world.area("Pit"))).toBe(0);
+});
+
+test("unassigning objects that are not in the layout is refused", () => {
+  const world = busyWorld();
+  const outcome = unassign(world, {
+    seats: [{ objectId: 999_999 }, ...named(world, "Pit", "A1")],
+    groupOfSeats: named(world, "A5", "Stalls"),
+  });
+  expect(outcome).toMatchObject({
+    refused: Result.VALIDATION_FAILED,
+    errors: [
+      { field: "seats[0].objectId", code: "NOT_FOUND" },
+      { field: "seats[1].objectId", code: "NOT_FOUND" },
+      { field: "groupOfSeats[0].objectId", code: "NOT_FOUND" },
+      { field: "groupOfSeats[1].objectId", code: "NOT_FOUND" },
+    ],
+  });
+});

@@ -1,0 +1,469 @@
+/** How a sent layout is merged into the stored one, and which results are refused. */
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import type { LayoutBody, SentShape } from "../../../engine/bodies.ts";
+import {
+  DRAWING_BYTES_MAX,
+  LAYOUT_BYTES_MAX,
+  SEATS_PER_LAYOUT_MAX,
+} from "../../../engine/constants.ts";
+import {
+  checkDocument,
+  isSameValue,
+  lowerGuid,
+  mapGuids,
+  mergeLayout,
+  mergeShapes,
+  newGuid,
+} from "../../../engine/layout/change.ts";
+import type { LayoutDocument, Shape } from "../../../engine/layout/document.ts";
+import { EMPTY_DOCUMENT } from "../../../engine/layout/layout.ts";
+import { Result } from "../../../engine/results.ts";
+import { FORMATS } from "../../../engine/schema.ts";
+import { START_MS, World } from "../../support/engine.ts";
+import { area, guidOf, labelOfGuid, layoutOf, section } from "../../support/layout.ts";
+import { expectConsistent } from "../../support/table.ts";
+
+const at = (nextId: number) => ({ nextId, timeMs: START_MS });
+const HALL = layoutOf(section("Stalls", { A: "1 2", B: "1" }), area("Pit", 5));
+const DRAWING = { shapes: [{ id: "x", fill: "red" }], clientViewBox: { w: 3 } };
+const stored = (): LayoutDocument =>
+  mergeLayout(EMPTY_DOCUMENT, { ...HALL, ...DRAWING }, at(100)).document;
+
+const guidsOf = ({ sectors, rows, seats }: LayoutDocument) => ({
+  sectors: sectors.map(({ guid }) => labelOfGuid(guid)),
+  rows: rows.map(({ guid }) => labelOfGuid(guid)),
+  seats: seats.map(({ guid }) => labelOfGuid(guid)),
+});
+
+/** What is wrong with the stored layout after the body is merged into it, as `field CODE`. */
+function errorsOf(body: LayoutBody, over = stored()): string[] {
+  const merged = mergeLayout(over, body, at(200));
+  const errors = merged.errors.length > 0 ? merged.errors : checkDocument(merged.document, body);
+  return errors.map(({ field, code }) => `${field} ${code}`);
+}
+
+test("new objects get ids in the order in which they are sent, and all members are kept", () => {
+  const sent = { ...HALL, ...DRAWING };
+  const { document, newIds, errors } = mergeLayout(EMPTY_DOCUMENT, sent, at(100));
+  expect(errors).toEqual([]);
+  const ids = [...document.sectors, ...document.rows, ...document.seats].map(({ id }) => id);
+  expect(ids).toEqual([100, 101, 102, 103, 104, 105, 106]);
+  expect(newIds).toBe(7);
+  expect(document).toMatchObject(DRAWING);
+});
+
+test("an object that is sent again, by guid or id, is replaced; the others are kept", () => {
+  const before = stored();
+  const [one, two] = before.seats;
+  const { document, newIds } = mergeLayout(
+    before,
+    {
+      seats: [
+        { guid: one!.guid, rowGuid: guidOf("row A"), name: "1a", fill: "blue" },
+        { id: two!.id, guid: guidOf("moved"), rowGuid: guidOf("row B"), name: "2" },
+      ],
+    },
+    at(200),
+  );
+  expect(newIds).toBe(0);
+  expect(document.seats).toEqual([
+    { id: one!.id, guid: one!.guid, rowGuid: guidOf("row A"), name: "1a", fill: "blue" },
+    { id: two!.id, guid: guidOf("moved"), rowGuid: guidOf("row B"), name: "2" },
+    before.seats[2],
+  ]);
+  expect(document.sectors).toEqual(before.sectors);
+  expect(document).toMatchObject(DRAWING);
+});
+
+test("putting the same layout again changes nothing", () => {
+  const before = stored();
+  const again = mergeLayout(before, HALL, at(200));
+  expect(again).toEqual({ document: before, isChanged: false, newIds: 0, errors: [] });
+  const answered: LayoutBody = { ...before, clientViewBox: null };
+  expect(mergeLayout(before, answered, at(200)).document).toEqual(before);
+});
+
+test("a row is removed together with its last seat", () => {
+  const removed = (label: string, row: string) => ({
+    guid: guidOf(label),
+    rowGuid: guidOf(row),
+    name: "1",
+    toRemove: true,
+  });
+  const one = mergeLayout(stored(), { seats: [removed("A1", "row A")] }, at(200)).document;
+  expect(guidsOf(one)).toMatchObject({ rows: ["row A", "row B"], seats: ["A2", "B1"] });
+  const last = mergeLayout(stored(), { seats: [removed("B1", "row B")] }, at(200)).document;
+  expect(guidsOf(last)).toMatchObject({ rows: ["row A"], seats: ["A1", "A2"] });
+});
+
+test("a row stays when its last seat is removed and a new one is added in one request", () => {
+  const body = {
+    seats: [
+      { guid: guidOf("B1"), rowGuid: guidOf("row B"), name: "1", toRemove: true },
+      { guid: guidOf("B2"), rowGuid: guidOf("row B"), name: "2" },
+    ],
+  };
+  const { document } = mergeLayout(stored(), body, at(200));
+  expect(guidsOf(document)).toMatchObject({
+    rows: ["row A", "row B"],
+    seats: ["A1", "A2", "B2"],
+  });
+});
+
+test("a row is removed when its last seat moves to another row", () => {
+  const { document } = mergeLayout(
+    stored(),
+    { seats: [{ guid: guidOf("B1"), rowGuid: guidOf("row A"), name: "3" }] },
+    at(200),
+  );
+  expect(guidsOf(document)).toMatchObject({ rows: ["row A"], seats: ["A1", "A2", "B1"] });
+});
+
+test("removing a row removes its seats, removing a section its rows and their seats", () => {
+  const row = {
+    guid: guidOf("row A"),
+    sectorGuid: guidOf("Stalls"),
+    rowNumber: "A",
+    toRemove: true,
+  };
+  expect(guidsOf(mergeLayout(stored(), { rows: [row] }, at(200)).document)).toMatchObject({
+    rows: ["row B"],
+    seats: ["B1"],
+  });
+  const stalls = { guid: guidOf("Stalls"), name: "Stalls", ga: false, toRemove: true };
+  const empty = { guid: guidOf("row C"), sectorGuid: guidOf("Stalls"), rowNumber: "C" };
+  const withEmptyRow = mergeLayout(stored(), { rows: [empty] }, at(200)).document;
+  expect(guidsOf(mergeLayout(withEmptyRow, { sectors: [stalls] }, at(300)).document)).toEqual({
+    sectors: ["Pit"],
+    rows: [],
+    seats: [],
+  });
+});
+
+test("removing an unknown object without an id changes nothing", () => {
+  const body = {
+    seats: [{ guid: guidOf("Z9"), rowGuid: guidOf("row A"), name: "9", toRemove: true }],
+  };
+  expect(errorsOf(body)).toEqual([]);
+  expect(mergeLayout(stored(), body, at(200)).document).toEqual(stored());
+});
+
+test("an unknown id is refused, and so is an object that is sent twice", () => {
+  const seat = { rowGuid: guidOf("row A"), name: "9" };
+  expect(errorsOf({ seats: [{ ...seat, guid: guidOf("x"), id: 9_999 }] })).toEqual([
+    "seats[0].id NOT_FOUND",
+  ]);
+  const { id } = stored().seats[0]!;
+  const twice = [
+    { ...seat, guid: guidOf("A1") },
+    { ...seat, guid: guidOf("A1x"), id },
+  ];
+  expect(errorsOf({ seats: twice })).toEqual(["seats[1].guid DUPLICATE"]);
+});
+
+test("a guid that another sector, row or seat has is refused", () => {
+  const rowGuid = guidOf("row A");
+  expect(
+    errorsOf({
+      seats: [
+        { guid: guidOf("n"), rowGuid, name: "8" },
+        { guid: guidOf("n"), rowGuid, name: "9" },
+      ],
+    }),
+  ).toEqual(["seats[1].guid DUPLICATE"]);
+  expect(errorsOf({ seats: [{ guid: guidOf("Pit"), rowGuid, name: "9" }] })).toEqual([
+    "seats[0].guid DUPLICATE",
+  ]);
+  expect(errorsOf({ sectors: [{ guid: guidOf("A1"), name: "Circle", ga: false }] })).toEqual([
+    "sectors[0].guid DUPLICATE",
+  ]);
+  expect(
+    errorsOf({ rows: [{ guid: guidOf("Pit"), sectorGuid: guidOf("Stalls"), rowNumber: "C" }] }),
+  ).toEqual(["rows[0].guid DUPLICATE"]);
+});
+
+test("a seat without its row, a row without its section, and a row in an area are refused", () => {
+  expect(errorsOf({ seats: [{ guid: guidOf("n"), rowGuid: guidOf("row Z"), name: "9" }] })).toEqual(
+    ["seats[0].rowGuid NOT_FOUND"],
+  );
+  const row = { guid: guidOf("n"), rowNumber: "C" };
+  expect(errorsOf({ rows: [{ ...row, sectorGuid: guidOf("Nowhere") }] })).toEqual([
+    "rows[0].sectorGuid NOT_FOUND",
+  ]);
+  expect(errorsOf({ rows: [{ ...row, sectorGuid: guidOf("Pit") }] })).toEqual([
+    "rows[0].sectorGuid CONFLICT",
+  ]);
+  const areaNow = { ...stored().sectors[0]!, ga: true };
+  expect(errorsOf({ sectors: [areaNow] })).toEqual([
+    "sectors[0].ga CONFLICT",
+    "sectors[0].ga CONFLICT",
+  ]);
+  const renamed = {
+    id: stored().sectors[0]!.id,
+    guid: guidOf("Parterre"),
+    name: "Stalls",
+    ga: false,
+  };
+  expect(errorsOf({ sectors: [renamed] })).toEqual([
+    "rows.sectorGuid NOT_FOUND",
+    "rows.sectorGuid NOT_FOUND",
+  ]);
+});
+
+test("two seats of a row, rows of a section, or sectors with one label are refused", () => {
+  expect(errorsOf({ seats: [{ guid: guidOf("n"), rowGuid: guidOf("row A"), name: "2" }] })).toEqual(
+    ["seats[0].name DUPLICATE"],
+  );
+  expect(errorsOf({ seats: [{ guid: guidOf("n"), rowGuid: guidOf("row B"), name: "2" }] })).toEqual(
+    [],
+  );
+  expect(
+    errorsOf({ rows: [{ guid: guidOf("n"), sectorGuid: guidOf("Stalls"), rowNumber: "B" }] }),
+  ).toEqual(["rows[0].rowNumber DUPLICATE"]);
+  expect(errorsOf({ sectors: [{ guid: guidOf("n"), name: "Pit", ga: false }] })).toEqual([
+    "sectors[0].name DUPLICATE",
+  ]);
+});
+
+test("a label that contains the separator of composite keys is refused", () => {
+  const body = {
+    sectors: [{ guid: guidOf("s"), name: "Up;;per", ga: false }],
+    rows: [{ guid: guidOf("r"), sectorGuid: guidOf("s"), rowNumber: ";;" }],
+    seats: [
+      { guid: guidOf("t"), rowGuid: guidOf("r"), name: "1;;2" },
+      { guid: guidOf("u"), rowGuid: guidOf("r"), name: "1;2;" },
+    ],
+  };
+  expect(errorsOf(body)).toEqual([
+    "sectors[0].name PATTERN",
+    "rows[0].rowNumber PATTERN",
+    "seats[0].name PATTERN",
+  ]);
+});
+
+test("a layout with too many seats is refused; at most a hundred errors are reported", () => {
+  const many = (count: number, name: (i: number) => string): LayoutDocument => ({
+    ...stored(),
+    seats: Array.from({ length: count }, (_, i) => ({
+      id: i + 1,
+      guid: `s${i}`,
+      rowGuid: guidOf("row A"),
+      name: name(i),
+    })),
+  });
+  expect(checkDocument(many(SEATS_PER_LAYOUT_MAX + 1, String), {})).toMatchObject([
+    { field: "seats", code: "SIZE", rejectedValue: SEATS_PER_LAYOUT_MAX + 1 },
+  ]);
+  expect(checkDocument(many(SEATS_PER_LAYOUT_MAX, String), {})).toEqual([]);
+  const repeated = many(300, () => "same");
+  expect(checkDocument(repeated, {})).toHaveLength(100);
+});
+
+const TOO_LONG = [
+  ["one byte per character", "x".repeat(LAYOUT_BYTES_MAX)],
+  ["two bytes per character", "é".repeat(LAYOUT_BYTES_MAX / 2)],
+  ["three bytes per character", "€".repeat(LAYOUT_BYTES_MAX / 3)],
+  ["four bytes per character", "🎭".repeat(LAYOUT_BYTES_MAX / 4)],
+] as const;
+
+test.each(TOO_LONG)("a layout whose drawings are too long in bytes is refused: %s", (_, text) => {
+  const document = { ...EMPTY_DOCUMENT, shapes: [{ text }] };
+  expect(checkDocument(document, {}).map(({ code }) => code)).toEqual(["SIZE"]);
+  const half = { ...EMPTY_DOCUMENT, shapes: [{ text: text.slice(text.length / 2) }] };
+  expect(checkDocument(half, {})).toEqual([]);
+});
+
+test("a layout of exactly the greatest length in bytes is accepted", () => {
+  const drawn = (text: string) => ({ ...EMPTY_DOCUMENT, shapes: [{ text }] });
+  const text = "x".repeat(LAYOUT_BYTES_MAX - JSON.stringify(drawn("")).length);
+  expect(checkDocument(drawn(text), {})).toEqual([]);
+});
+
+// How sent drawing shapes are merged into the stored ones.
+
+const [STAGE, BAR] = [
+  { id: "stage", fill: "red" },
+  { id: "bar", fill: "blue" },
+];
+
+/** Merges, with new ids `n1`, `n2` and so on. */
+function merge(before: readonly Shape[], ...sent: readonly SentShape[]) {
+  let count = 0;
+  const newId = () => `n${++count}`;
+  const { shapes, errors } = mergeShapes(before, sent, newId);
+  return { shapes, errors: errors.map(({ field, code }) => `${field} ${code}`) };
+}
+
+test("a shape that is sent without an id gets one, and is the same when it is sent again", () => {
+  const sent = [{ fill: "red" }, { fill: "red" }, { fill: "blue", id: null }];
+  const [first, second, third] = ["n1", "n2", "n3"];
+  const before = [
+    { id: first, fill: "red" },
+    { id: second, fill: "red" },
+    { id: third, fill: "blue" },
+  ];
+  expect(merge([], ...sent)).toEqual({ shapes: before, errors: [] });
+  const again = mergeShapes(before, sent, () => "another");
+  expect(again.shapes).toEqual(before);
+});
+
+test("a shape is replaced by its id, toRemove removes it, and the others stay", () => {
+  expect(merge([STAGE, BAR]).shapes).toEqual([STAGE, BAR]);
+  const moved = { id: "stage", left: 3 };
+  expect(merge([STAGE, BAR], { ...moved, toRemove: false }).shapes).toEqual([moved, BAR]);
+  expect(merge([STAGE, BAR], { id: "stage", toRemove: true }).shapes).toEqual([BAR]);
+  expect(merge([STAGE, BAR], { fill: "blue", toRemove: true }).shapes).toEqual([STAGE]);
+  expect(merge([STAGE], { id: "unknown", toRemove: true }).shapes).toEqual([STAGE]);
+});
+
+test("two sent shapes with one id are refused", () => {
+  expect(merge([], STAGE, BAR, STAGE).errors).toEqual(["shapes[2].id DUPLICATE"]);
+});
+
+test("stored shapes without an id of their own get one", () => {
+  const { shapes } = merge([{ fill: "red" }, STAGE, { id: "stage", fill: "green" }], BAR);
+  expect(shapes).toEqual([{ id: "n1", fill: "red" }, STAGE, { id: "n2", fill: "green" }, BAR]);
+});
+
+// Guids of layouts: one letter case, and new ones that differ.
+
+test("new guids are UUIDs in lower case that differ by time and by id", () => {
+  const ids = [1, 2, 255, 2 ** 48, Number.MAX_SAFE_INTEGER];
+  const guids = [START_MS, START_MS + 1].flatMap((timeMs) => ids.map((id) => newGuid(timeMs, id)));
+  expect(new Set(guids).size).toBe(10);
+  for (const guid of guids) expect(FORMATS["lower-case-uuid"]!(guid), guid).toBe(true);
+});
+
+test("only UUIDs get lower case", () => {
+  expect(lowerGuid("0000000A-0000-4000-8000-00000000000B")).toBe(
+    "0000000a-0000-4000-8000-00000000000b",
+  );
+  expect(lowerGuid("Row A")).toBe("Row A");
+});
+
+test("objects whose guids do not change are kept as they are", () => {
+  const layout = layoutOf(section("Stalls", { A: "1 2" }));
+  const same = mapGuids(layout, (guid) => guid);
+  expect(same.seats![0]).toBe(layout.seats![0]);
+});
+
+test("a layout in capital letters is the same layout", () => {
+  const world = new World([section("Stalls", { A: "1 2" })]);
+  const { document } = world.engine.state.catalog.layouts.get(world.schemaId)!;
+  const capital = mapGuids(layoutOf(section("Stalls", { A: "1 2" })), (guid) => guid.toUpperCase());
+  world.putLayout(capital);
+  expect(world.engine.state.catalog.layouts.get(world.schemaId)!.document).toEqual(document);
+});
+
+test("a layout from before guids had to be UUIDs can be changed, and is replayed", () => {
+  const world = new World([]);
+  const old = {
+    sectors: [{ guid: "Stalls", name: "Stalls", ga: false }],
+    rows: [{ guid: "Row A", sectorGuid: "Stalls", rowNumber: "A" }],
+    seats: [{ guid: "A1", rowGuid: "Row A", name: "1" }],
+    shapes: [{ id: "stage", groupOfSeatsGuid: "Stalls" }, { id: null }],
+  };
+  // The shapes of commands are checked outside, so the engine still stores such a layout.
+  world.putLayout(old);
+  const sector = { guid: guidOf("Circle"), name: "Circle", ga: false };
+  world.putLayout({ sectors: [sector] });
+  const { document } = world.engine.state.catalog.layouts.get(world.schemaId)!;
+  expect(document.seats).toMatchObject(old.seats);
+  expect(document.shapes).toMatchObject([{ id: "stage" }, { id: expect.any(String) as string }]);
+  expectConsistent(world);
+});
+
+// Equality of JSON values.
+
+test("two values are the same when their JSON is, whatever the order of members", () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), fc.jsonValue(), (a, b) => {
+      const copy: unknown = JSON.parse(JSON.stringify(a), (_, value: unknown) =>
+        typeof value !== "object" || value === null || Array.isArray(value)
+          ? value
+          : Object.fromEntries(Object.entries(value).toReversed()),
+      );
+      expect(isSameValue(copy, JSON.parse(JSON.stringify(a)))).toBe(true);
+      if (isSameValue(a, b)) expect(b).toEqual(a);
+      else expect(JSON.stringify(b)).not.toBe(JSON.stringify(a));
+    }),
+  );
+});
+
+test.each([
+  [{ a: 1 }, { a: 1, b: undefined }],
+  [{ a: undefined }, { b: 1 }],
+  [[1], { 0: 1 }],
+  [
+    [1, 2],
+    [2, 1],
+  ],
+  [null, {}],
+  [1, "1"],
+])("%o and %o differ", (a, b) => {
+  expect(isSameValue(a, b)).toBe(false);
+  expect(isSameValue(b, a)).toBe(false);
+});
+
+// What the engine stores of a layout without interpreting it has a limit for each object.
+
+const DRAWN = [section("Stalls", { A: "1 2" }), area("Pit", 5)];
+const SHAPE_ID = "00000000-0000-4000-8000-00000000000a";
+/** `{"note":"…"}`. */
+const NOTE_BYTES = 11;
+
+const put = (world: World, body: LayoutBody) =>
+  world.submit("putLayout", world.caller, { schemaId: world.schemaId, body, forceDelete: false });
+/** A member whose JSON, in an object of its own, has this length. */
+const note = (bytes: number) => ({ note: "x".repeat(bytes - NOTE_BYTES) });
+
+const { sectors: drawnSectors, rows: drawnRows, seats: drawnSeats } = layoutOf(...DRAWN);
+const LISTS: readonly (readonly [string, (drawing: object) => LayoutBody])[] = [
+  [
+    "sectors[1]",
+    (drawing) => ({ sectors: [drawnSectors![0]!, { ...drawnSectors![1]!, ...drawing }] }),
+  ],
+  ["rows[0]", (drawing) => ({ rows: [{ ...drawnRows![0]!, ...drawing }] })],
+  ["seats[1]", (drawing) => ({ seats: [drawnSeats![0]!, { ...drawnSeats![1]!, ...drawing }] })],
+  ["shapes[0]", (drawing) => ({ shapes: [{ id: SHAPE_ID, ...drawing }] })],
+  ["clientViewBox", (drawing) => ({ clientViewBox: { ...drawing } })],
+];
+
+test.each(LISTS)("drawing members of %s are kept up to 2 KiB, and refused beyond", (field, of) => {
+  const world = new World(DRAWN);
+  expect(put(world, of(note(DRAWING_BYTES_MAX))).refused).toBe(Result.OK);
+  const document = JSON.stringify(world.engine.state.catalog.layouts.get(world.schemaId));
+  expect(document).toContain(JSON.stringify(note(DRAWING_BYTES_MAX)).slice(1, -1));
+  const { sequence } = world.engine;
+  expect(put(world, of(note(DRAWING_BYTES_MAX + 1)))).toMatchObject({
+    refused: Result.VALIDATION_FAILED,
+    errors: [{ field, code: "SIZE", rejectedValue: DRAWING_BYTES_MAX + 1 }],
+  });
+  expect(world.engine.sequence).toBe(sequence);
+});
+
+test("drawing members of all kinds count together, and those that the engine knows do not", () => {
+  const world = new World(DRAWN);
+  const parts = { ax: 1.5, tags: ["a", { b: "é".repeat(500) }], isMarked: true };
+  const full = { ...parts, ...note(DRAWING_BYTES_MAX - 1_070) };
+  const seat = (drawing: object) => ({ seats: [{ ...drawnSeats![0]!, ...drawing }] });
+  expect(put(world, seat(full)).refused).toBe(Result.OK);
+  expect(put(world, seat({ ...full, order: "x".repeat(200) })).refused).not.toBe(Result.OK);
+  const long = { name: "9".repeat(255), id: world.labels.idOf("A1") };
+  expect(put(world, seat({ ...full, ...long })).refused).toBe(Result.OK);
+});
+
+test("the points of a shape may be longer, and a refusal names at most a hundred objects", () => {
+  const world = new World(DRAWN);
+  const shape = { id: SHAPE_ID, points: Array.from({ length: 5_000 }, (_, i) => i) };
+  expect(put(world, { shapes: [shape] }).refused).toBe(Result.OK);
+  const many = Array.from({ length: 150 }, (_, i) => ({
+    ...drawnSeats![0]!,
+    guid: guidOf(`X${i}`),
+    name: `X${i}`,
+    ...note(DRAWING_BYTES_MAX + 1),
+  }));
+  const outcome = put(world, { seats: many });
+  expect("errors" in outcome && outcome.errors.length).toBe(100);
+});
