@@ -29,8 +29,9 @@ interface Options {
 
 const options = new Command("fuzz:http")
   .description(
-    "Sends valid, nearly valid, odd and hostile requests and raw bytes to servers and gateways in\n" +
-      "processes of their own, from clients that may leave at any moment. Plays the cases that were found before first. The same seed sends the same.",
+    "Sends valid, nearly valid, odd and hostile requests and raw bytes to servers and gateways\n" +
+      "in processes of their own, from clients that may leave at any moment. Plays the cases that\n" +
+      "were found before first. The same seed sends the same.",
   )
   .option("--requests <number>", "how many requests", wholeNumber, 100_000)
   .option("--seed <number>", "seed of the first round of requests", wholeNumber, 1)
@@ -156,9 +157,8 @@ async function report(): Promise<void> {
   const recipes = await smallest(found.recipes, crowd);
   print(`${recipes.length} of the requests show it; the last is ${JSON.stringify(recipes.at(-1))}`);
   const mode = gateway ? ` --gateway --disturb-every ${disturbEvery}` : "";
-  print(
-    `to see it again: npm run fuzz:http -- --seed ${seed} --requests ${found.recipes.length}${mode}`,
-  );
+  const again = `--seed ${seed} --requests ${found.recipes.length}${mode}`;
+  print(`to see it again: npm run fuzz:http -- ${again}`);
   if (keep !== undefined) print(`kept: ${keepCase({ found: keep, recipes, crowd }, seed)}`);
 }
 
