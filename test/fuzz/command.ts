@@ -30,8 +30,8 @@ interface Options {
 const options = new Command("fuzz:http")
   .description(
     "Sends valid, nearly valid, odd and hostile requests and raw bytes to servers and gateways\n" +
-      "in processes of their own, from clients that may leave at any moment. Plays the cases\n" +
-      "found before first. The same seed sends the same.",
+      "in processes of their own, from clients that may leave at any moment. Plays the cases that\n" +
+      "were found before first. The same seed sends the same.",
   )
   .option("--requests <number>", "how many requests", wholeNumber, 100_000)
   .option("--seed <number>", "seed of the first round of requests", wholeNumber, 1)

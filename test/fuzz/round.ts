@@ -26,6 +26,8 @@ const NOT_READY = 503;
 /** The library's answer to HTTP/1.0. */
 const OTHER_VERSION = 505;
 const SWITCHED = 101;
+/** A server that refuses a longer request unread resets the connection, and the answer is lost. */
+const SENT_AT_ONCE_MAX = 65_536;
 const NO_HEADERS: Reply["headers"] = new Map();
 const NOTHING: Heard = { replies: [], rest: "", hangs: false };
 const REFUSED = 400;
@@ -100,7 +102,7 @@ interface RoundParts {
   readonly takeFaults: () => readonly string[];
 }
 
-/** The recipes in order, each played by the next free client, up to the first fault. */
+/** The recipes in order, each taken by the next client that is free, up to the first fault. */
 class Round {
   readonly counts: Record<string, number> = {};
   found: Found | null = null;
@@ -229,7 +231,8 @@ class Player {
       return { heard, faults: [...faultsOf(heard), ...(await faultsAfter(client))] };
     }
     const heard = await client.ask(bytes, isHead);
-    const faults = [...faultsOf(heard), ...faultsOfOne(heard, isHead)];
+    const mayBeLost = bytes.length > SENT_AT_ONCE_MAX && heard.replies.length === 0;
+    const faults = [...faultsOf(heard), ...(mayBeLost ? [] : faultsOfOne(heard, isHead))];
     if (recipe.kind !== "again") return { heard, faults };
     const twice = await client.ask(bytes, isHead);
     return { heard, faults: [...faults, ...faultsOf(twice), ...faultsOfTwo(recipe, heard, twice)] };

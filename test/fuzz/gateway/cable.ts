@@ -19,7 +19,7 @@ const HEADS = {
 const REQUEST_LINE = /^[A-Z]+ (\S+) HTTP\/1\.1\r\n/;
 /** Paths a gateway answers itself, and paths that a server could resolve to another one. */
 const NOT_PASSED_ON =
-  /^\/(metrics|healthz|readyz)\/?$|^\/api\/internal\/|^[^/]|^\/\/|\/\.\.?(\/|$)|\\|%2[eE]%2[eE]/;
+  /^\/(metrics|healthz|readyz)\/?$|^\/api\/internal\/|^[^/]|^\/\/|\/(\.|%2[eE]){1,2}(\/|$)|\\|%5[cC]/;
 /** A gateway adds it to each request of a client, and not to its own. */
 const OF_CLIENT = /\r\nx-forwarded-for: /i;
 

@@ -17,8 +17,8 @@ const FORBIDDEN_ANSWER =
 export const GATEWAY_MIB_MAX = 384;
 const POLL_MS = 50;
 const POLL_MS_MAX = 5_000;
-/** An open link may still end as silent when the engine is back: the check runs every 250 ms. */
-const SETTLE_MS = 300;
+/** Longer than two checks of a link for silence: it may still end when the engine is back. */
+const SETTLE_MS = 600;
 const BACK_MS_MAX = 20_000;
 /** An exit follows the last answer, and a connection elsewhere its request. */
 const LATE_MS_MAX = 100;
