@@ -9,8 +9,8 @@ import type { Engine } from "../../engine/engine.ts";
 import { ActorKind } from "../../engine/records.ts";
 import { AuditGap } from "../../engine/queries/history.ts";
 import { HEAP_LIMITS } from "../../persistence/disk/threads.ts";
-import type { AuditTrail, DeliveryPage } from "../api/services.ts";
 import type {
+  DeliveryPage,
   FromWebhooks,
   SigningSecret,
   ToWebhooks,
@@ -18,6 +18,7 @@ import type {
   WebhookCounts,
   WebhookThreadData,
 } from "./messages.ts";
+import type { AuditTrail } from "../live/changes.ts";
 
 /** Changes of an event are followed this often, so those of half a second travel together. */
 const FOLLOW_EVERY_MS = 500;
