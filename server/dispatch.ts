@@ -11,24 +11,13 @@ import { askerOf, AuditGap } from "../engine/queries/history.ts";
 import { type FieldError, isRefused, refuseInvalid, Result } from "../engine/results.ts";
 import { BODY_IN_MEMORY_MAX, ownerOf, type ReplyRow } from "../engine/stored-replies.ts";
 import { inSlices } from "./api/overload.ts";
-import {
-  Access,
-  type Context,
-  type Handled,
-  type Route,
-  takesIdempotencyKey,
-  withApplied,
-} from "./api/route.ts";
+import { type Context, type Handled, type Route, takesIdempotencyKey } from "./api/route.ts";
+import type { Admitted } from "./live/live.ts";
+import type { CommandFront, KeyedRequest, KeyedRequests } from "./commands/decider.ts";
 import { type Match, refuseRoute, Router } from "./api/router.ts";
-import type {
-  Admitted,
-  CommandFront,
-  KeyedRequest,
-  KeyedRequests,
-  Services,
-} from "./api/services.ts";
+import type { Services } from "./api/services.ts";
 import { asSent, readBody, refuseHead } from "./api/validate.ts";
-import { identify, refuseAway, refuseRotated } from "./auth/access.ts";
+import { Access, identify, refuseAway, refuseRotated } from "./auth/access.ts";
 import {
   type Answer,
   FrontResult,
@@ -38,6 +27,7 @@ import {
   type Problem,
   problemAnswer,
   REPLIES,
+  withApplied,
 } from "./http/answers.ts";
 import type { Exchange, FirstOfKey, Front, Judged, Request, RequestHead } from "./http/front.ts";
 import { withoutKeys } from "./observe/log.ts";

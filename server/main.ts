@@ -27,14 +27,7 @@ import {
 } from "../persistence/store/open-engine.ts";
 import type { RecoveryProgress } from "../persistence/store/open-state.ts";
 import { WaitingWork } from "./api/overload.ts";
-import {
-  type GatewayLinks,
-  type LiveEvents,
-  ReplyBodies,
-  type ReplyOptions,
-  type Services,
-  type StoreCopies,
-} from "./api/services.ts";
+import { ReplyBodies, type ReplyOptions, type Services } from "./api/services.ts";
 import { rememberedQueries } from "./api/validate.ts";
 import { Keys, sha256 } from "./auth/keys.ts";
 import { RateLimits, Throttle } from "./auth/limits.ts";
@@ -180,13 +173,13 @@ interface Context {
   readonly reports: StoreReports;
   readonly accessLog: AccessLog | null;
   readonly recent: RecentChanges;
-  readonly gateways: GatewayLinks | null;
+  readonly gateways: OpenLinks | null;
   readonly copies: Copies;
 }
 
 interface Running {
   readonly store: Store;
-  live: LiveEvents | null;
+  live: Live | null;
   readonly webhooks: Webhooks;
   isReady: boolean;
   stopTraffic: () => void;
@@ -247,8 +240,8 @@ interface ServiceParts
   readonly http: HttpStats;
   readonly accessLog: AccessLog | null;
   readonly recent: RecentChanges;
-  readonly gateways: GatewayLinks | null;
-  readonly copies: StoreCopies;
+  readonly gateways: OpenLinks | null;
+  readonly copies: Copies;
   readonly isReady: () => boolean;
   readonly notReady?: () => Problem;
   readonly clusterLines?: (() => readonly string[]) | undefined;

@@ -2,36 +2,15 @@
  * A row of the route table. Router, validators, OpenAPI document and tests are derived from the
  * rows, so a path is written down in one place.
  */
-import type { Caller, StateSelection } from "../../engine/bodies.ts";
-import type { BookingKind } from "../../engine/commands.ts";
+import type { Caller } from "../../engine/bodies.ts";
 import type { Shape, TypeOf } from "../../engine/schema.ts";
-import type { Keys } from "../auth/keys.ts";
+import { Access } from "../auth/access.ts";
 import type { Answer, Problem } from "../http/answers.ts";
 import type { Credentials, LongBody, RequestHead } from "../http/front.ts";
 import type { Services } from "./services.ts";
+import type { QueryParameter } from "./validate.ts";
 
 export type Method = "get" | "post" | "put" | "delete";
-
-/** Who may call a route. */
-export const Access = {
-  /** No key at all. */
-  PUBLIC: "public",
-  /** An organization's key, or a tenant token that names an organization. */
-  ORGANIZATION: "organization",
-  /** The same, or the organization's private key. */
-  LEGACY: "legacy",
-  /** As ORGANIZATION, or a login's token that names one of its organizations. */
-  EDITOR: "editor",
-  /** As ORGANIZATION, or a ticket for the event in the query. */
-  VIEWER: "viewer",
-  /** A tenant token alone. */
-  TENANT: "tenant",
-  /** A tenant token that names an organization. */
-  TENANT_ORGANIZATION: "tenant-organization",
-  /** The platform token. */
-  PLATFORM: "platform",
-} as const;
-export type Access = (typeof Access)[keyof typeof Access];
 
 /** A request whose key and shape have been checked. */
 export interface Context<Params = unknown, Query = unknown, Body = unknown> {
@@ -56,13 +35,6 @@ export type Handled = Answer | Problem;
 
 export type Shapes = Readonly<Record<string, Shape>>;
 export type QueryParameters = Readonly<Record<string, QueryParameter>>;
-
-export interface QueryParameter<T = unknown> {
-  readonly shape: Shape<T>;
-  readonly description: string;
-  readonly required?: boolean;
-  readonly default?: T;
-}
 
 /** The values of query parameters: undefined where one is neither given nor has a default. */
 export type QueryOf<Q extends QueryParameters> = {
@@ -173,55 +145,4 @@ export function route<P extends Shapes, Q extends QueryParameters, Body>(
 /** Whether a retry of its requests is recognized by an `Idempotency-Key`. */
 export function takesIdempotencyKey({ method, access, isDryRun }: Route): boolean {
   return method !== "get" && access !== Access.PUBLIC && isDryRun !== true;
-}
-
-// The header `Prefer` (RFC 7240), of which the service knows `return=representation`.
-
-const RETURN = /^\s*return\s*=\s*"?([^";\s]*)"?\s*(;|$)/i;
-const APPLIED = ["Preference-Applied", "return=representation"] as const;
-
-/** The first of several values counts. @param prefer - Empty when the header is missing. */
-export function wantsRepresentation(prefer: string): boolean {
-  if (prefer === "") return false;
-  for (const preference of prefer.split(",")) {
-    const value = RETURN.exec(preference)?.[1];
-    if (value !== undefined) return value.toLowerCase() === "representation";
-  }
-  return false;
-}
-
-/** Says that the answer is a representation, if it is one and does not say so yet. */
-export function withApplied<Shown extends Answer | Problem>(shown: Shown): Shown {
-  const isAnswer = "body" in shown && shown.status === 200;
-  if (!isAnswer || !String(shown.body).startsWith("{")) return shown;
-  if (shown.headers.includes(APPLIED)) return shown;
-  return { ...shown, headers: [...shown.headers, APPLIED] };
-}
-
-// When two booking requests with the same idempotency key are the same request.
-
-export function bookingPath<Kind extends BookingKind>(kind: Kind) {
-  return `/api/private/v2.0/booking/${kind}` as const;
-}
-
-/** The same text for the same event and selection, whatever the bytes that they were sent in. */
-export function meaningOf(eventId: string, selection: StateSelection): string {
-  const { sessionId, seats, groupOfSeats, holdType, fences } = selection;
-  const choices = (list: StateSelection["seats"]) =>
-    (list ?? []).map(({ id, capacity }) => [id, capacity ?? null]);
-  const texts = [sessionId ?? null, holdType ?? null];
-  const held = Object.entries(fences ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
-  const parts = [...texts, choices(seats), choices(groupOfSeats), held];
-  return `${eventId} ${JSON.stringify(parts)}`;
-}
-
-/** As the front makes it of a request over HTTP. */
-export function fingerprintOf(
-  keys: Keys,
-  kind: BookingKind,
-  eventId: string,
-  selection: StateSelection,
-): string {
-  const meaning = Buffer.from(meaningOf(eventId, selection));
-  return keys.fingerprint(`post ${bookingPath(kind)}`, meaning);
 }

@@ -7,10 +7,10 @@ import { Ajv, type ValidateFunction } from "ajv";
 import { type FieldError, isRefused, missing } from "../../engine/results.ts";
 import { composerOf, fieldErrorOf, isComposed } from "../../engine/violations.ts";
 import { FORMATS, type Shape } from "../../engine/schema.ts";
-import { FrontResult, type Problem } from "../http/answers.ts";
+import { type Answer, FrontResult, type Problem } from "../http/answers.ts";
 import type { RequestHead } from "../http/front.ts";
 import { errorsAsSent, NO_MEMBERS, NumberLiteral, parseJson } from "../http/json.ts";
-import { Access, type Handled, type QueryParameter, type Route } from "./route.ts";
+import { Access } from "../auth/access.ts";
 
 /** Enough for a person to see what is wrong. */
 const ERRORS_MAX = 100;
@@ -23,6 +23,22 @@ const EXPLAINED_BYTES_MAX = 64 * 1_024;
 /** Valid queries that are remembered: those of bookings on ten thousand events. At most twice. */
 export const QUERIES_MIN = 10_000;
 const QUERY_LENGTH_MAX = 200;
+
+export interface QueryParameter<T = unknown> {
+  readonly shape: Shape<T>;
+  readonly description: string;
+  readonly required?: boolean;
+  readonly default?: T;
+}
+
+/** The parts of a row that say what its requests look like. */
+interface RequestShape {
+  readonly body?: Shape;
+  readonly params?: Readonly<Record<string, Shape>>;
+  readonly query?: Readonly<Record<string, QueryParameter>>;
+  /** An empty body counts as an empty object. */
+  readonly mayBeEmpty?: boolean;
+}
 
 export interface RouteChecks {
   /** Composes the texts of a body; to be called before its check. */
@@ -74,9 +90,7 @@ function checkOf(shape: Shape): (value: unknown, bodyBytes?: number) => readonly
   };
 }
 
-type Checkable = Pick<Route, "body" | "params" | "query">;
-
-export function checksOf({ body, params, query }: Checkable): RouteChecks {
+export function checksOf({ body, params, query }: RequestShape): RouteChecks {
   return {
     compose: (body === undefined ? null : composerOf(body)) ?? ((value) => value),
     body: body === undefined ? () => NO_ERRORS : checkOf(body),
@@ -210,7 +224,10 @@ const ENCODED: Problem = {
 };
 
 /** @returns What is wrong with the headers; null for nothing. */
-export function refuseHead(route: Route, head: RequestHead): Problem | null {
+export function refuseHead(
+  route: RequestShape & { readonly access: Access },
+  head: RequestHead,
+): Problem | null {
   if (route.body !== undefined) {
     if (!isJson(head.contentType)) return NOT_JSON;
     if (!isIdentity(head.contentEncoding)) return ENCODED;
@@ -237,7 +254,7 @@ interface ReadBody {
 
 /** A body in any form, with what is wrong with it. */
 export function readBody(
-  { mayBeEmpty }: Route,
+  { mayBeEmpty }: RequestShape,
   checks: RouteChecks,
   bytes: Buffer,
 ): ReadBody | Problem {
@@ -249,7 +266,7 @@ export function readBody(
 }
 
 /** Shows rejected numbers as they were sent. */
-export function asSent(handled: Handled, body: Buffer): Handled {
+export function asSent(handled: Answer | Problem, body: Buffer): Answer | Problem {
   if (!isRefused(handled) || handled.errors === undefined) return handled;
   return { ...handled, errors: errorsAsSent(handled.errors, body) };
 }

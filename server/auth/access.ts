@@ -6,11 +6,39 @@ import type { Caller } from "../../engine/bodies.ts";
 import type { AccountRow, OrganizationRow } from "../../engine/catalog.ts";
 import { ActorKind } from "../../engine/records.ts";
 import { isRefused, Result } from "../../engine/results.ts";
-import { Access, type Route } from "../api/route.ts";
-import type { Services } from "../api/services.ts";
+import type { Engine } from "../../engine/engine.ts";
 import type { Problem } from "../http/answers.ts";
 import type { Credentials, RequestHead } from "../http/front.ts";
-import type { Principal } from "./keys.ts";
+import type { Keys, Principal } from "./keys.ts";
+import type { Logins } from "./logins.ts";
+
+/** Who may call a route. */
+export const Access = {
+  /** No key at all. */
+  PUBLIC: "public",
+  /** An organization's key, or a tenant token that names an organization. */
+  ORGANIZATION: "organization",
+  /** The same, or the organization's private key. */
+  LEGACY: "legacy",
+  /** As ORGANIZATION, or a login's token that names one of its organizations. */
+  EDITOR: "editor",
+  /** As ORGANIZATION, or a ticket for the event in the query. */
+  VIEWER: "viewer",
+  /** A tenant token alone. */
+  TENANT: "tenant",
+  /** A tenant token that names an organization. */
+  TENANT_ORGANIZATION: "tenant-organization",
+  /** The platform token. */
+  PLATFORM: "platform",
+} as const;
+export type Access = (typeof Access)[keyof typeof Access];
+
+/** The services that tell who sends a request. */
+export interface Identities {
+  readonly engine: Engine;
+  readonly keys: Keys;
+  readonly logins: Logins;
+}
 
 const NOBODY: Caller = {
   actor: { kind: ActorKind.SYSTEM, id: 0 },
@@ -37,7 +65,7 @@ const LONG = /^[1-9]\d{0,15}$/;
 const BEARER = /^Bearer +(\S+)$/i;
 
 export function identify(
-  services: Services,
+  services: Identities,
   access: Access,
   credentials: Credentials,
   /** `orgId` of the query, which layout tools send instead of the header. */
@@ -69,7 +97,10 @@ export function identify(
 }
 
 /** Refuses a key that was identified, if it has been rotated. */
-export function refuseRotated({ keys }: Services, credentials: Credentials): Problem | null {
+export function refuseRotated(
+  { keys }: Pick<Identities, "keys">,
+  credentials: Credentials,
+): Problem | null {
   return keys.isRotated(keyOf(credentials)) ? NOT_CURRENT : null;
 }
 
@@ -97,7 +128,7 @@ function organizationCaller(
 }
 
 function tenantCaller(
-  { engine }: Services,
+  { engine }: Pick<Identities, "engine">,
   access: Access,
   { tenant }: Extract<Principal, { kind: "tenant" }>,
   organizationId: number,
@@ -112,7 +143,7 @@ function tenantCaller(
 
 /** A login acts for the organization in its header, or else for the first of its account. */
 function accountCaller(
-  services: Services,
+  services: Identities,
   account: AccountRow,
   organizationId: string,
 ): Caller | Problem {
@@ -130,7 +161,10 @@ function accountCaller(
 }
 
 /** The organizations of an account. A super admin has all organizations of its tenant. */
-export function organizationsOf({ engine }: Services, account: AccountRow): OrganizationRow[] {
+export function organizationsOf(
+  { engine }: Pick<Identities, "engine">,
+  account: AccountRow,
+): OrganizationRow[] {
   const all = [...engine.state.catalog.organizations.values()];
   return all.filter(({ id, tenantId }) =>
     account.superAdminOf === null
@@ -149,8 +183,8 @@ export function organizationsOf({ engine }: Services, account: AccountRow): Orga
  * and the engine refuses its changes. The history before a move stays in the cell that has it.
  */
 export function refuseAway(
-  { engine }: Services,
-  { isHistory }: Route,
+  { engine }: Pick<Identities, "engine">,
+  { isHistory }: { readonly isHistory?: boolean },
   { organizationId }: Caller,
   { path, query }: RequestHead,
 ): Problem | null {
@@ -171,7 +205,10 @@ export function refuseAway(
 }
 
 /** Whether a connection of the caller may stay open; null when its organization is elsewhere. */
-export function admits({ engine }: Services, caller: Caller | Problem): boolean | null {
+export function admits(
+  { engine }: Pick<Identities, "engine">,
+  caller: Caller | Problem,
+): boolean | null {
   if (isRefused(caller)) return false;
   return engine.state.catalog.away.get(caller.organizationId)?.phase === "LEFT" ? null : true;
 }

@@ -30,9 +30,45 @@ import { ActorKind, type MoveRecord, RecordType } from "../../engine/records.ts"
 import { isRefused, type Refusal, refuse, Result } from "../../engine/results.ts";
 import type { State } from "../../engine/state.ts";
 import { ownerOf, type ReplyRow } from "../../engine/stored-replies.ts";
-import type { MoveStep, MoveView, OrganizationMoves, SentPart } from "../api/services.ts";
 import { isSame, type Keys } from "../auth/keys.ts";
 import { answer, type Answer, type Problem } from "../http/answers.ts";
+
+export const MOVE_STEPS = ["begin", "leave", "open", "cancel", "clear"] as const;
+
+/** A step of a move of an organization to another cell. */
+export interface MoveStep {
+  readonly step: (typeof MOVE_STEPS)[number];
+  /** With `begin`: the number of the other cell. */
+  readonly toCell?: number | null | undefined;
+  /** With `begin`: its base URL. */
+  readonly address?: string | null | undefined;
+  /** With `leave` and `open`: that of the other cell. */
+  readonly receipt?: string | null | undefined;
+}
+
+/** How far the move of an organization is, as one cell sees it. */
+export interface MoveView {
+  readonly organizationId: number;
+  /** The number of this cell. */
+  readonly cell: number;
+  readonly phase: "ABSENT" | "HERE" | "LEAVING" | "LEFT" | "ARRIVING";
+  readonly moveId: number | null;
+  /** The cell to which it moves, or has moved. */
+  readonly toCell: number | null;
+  readonly address: string | null;
+  /** How many parts the organization has. */
+  readonly parts: number | null;
+  /** Proves to the other cell that it has left, or has arrived whole. */
+  readonly receipt: string | null;
+}
+
+/** A part of an organization that arrives. */
+export interface SentPart {
+  readonly content: string;
+  readonly tenantId?: number | null | undefined;
+  /** Only says whether the organization could arrive. */
+  readonly isTrial?: boolean | null | undefined;
+}
 
 // Stores the parts of an organization that arrives. Ids stay as they are; what is numbered in each
 // cell anew are partitions, holds and records.
@@ -568,7 +604,7 @@ const NO_TENANT = refuse(Result.VALIDATION_FAILED, "The cell has no such tenant.
 const ANOTHER_PART = refuse(Result.INVALID_STATUS_TRANSITION, "This is another part.");
 const NOT_BEGUN = { phase: "HERE", id: 0, toCell: null, address: "" } as const;
 
-export class Moves implements OrganizationMoves {
+export class Moves {
   readonly #place: Place;
   readonly #engine: Engine;
   readonly #keys: Keys;

@@ -2,7 +2,7 @@
  * Commands while a frame is decided. They are made once and filled again for every frame, so a
  * command costs no object.
  */
-import { STATE_SELECTION } from "../../engine/bodies.ts";
+import { STATE_SELECTION, type StateSelection } from "../../engine/bodies.ts";
 import type { BookingKind } from "../../engine/commands.ts";
 import type { FieldError } from "../../engine/results.ts";
 import {
@@ -16,7 +16,7 @@ import {
   text,
   UUID,
 } from "../../engine/schema.ts";
-import { bookingPath } from "../api/route.ts";
+import type { Keys } from "../auth/keys.ts";
 import type { Answer, Problem } from "../http/answers.ts";
 import type { ChoiceDraft } from "../http/selection-reader.ts";
 import type { Peer } from "../http/sockets.ts";
@@ -271,3 +271,31 @@ export const CREDIT = object({
   commandsInFrame: integer(),
   bytesInFrame: integer(),
 });
+
+// When two booking requests with the same idempotency key are the same request.
+
+export function bookingPath<Kind extends BookingKind>(kind: Kind) {
+  return `/api/private/v2.0/booking/${kind}` as const;
+}
+
+/** The same text for the same event and selection, whatever the bytes that they were sent in. */
+export function meaningOf(eventId: string, selection: StateSelection): string {
+  const { sessionId, seats, groupOfSeats, holdType, fences } = selection;
+  const choices = (chosen: StateSelection["seats"]) =>
+    (chosen ?? []).map(({ id, capacity }) => [id, capacity ?? null]);
+  const texts = [sessionId ?? null, holdType ?? null];
+  const held = Object.entries(fences ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
+  const parts = [...texts, choices(seats), choices(groupOfSeats), held];
+  return `${eventId} ${JSON.stringify(parts)}`;
+}
+
+/** As the front makes it of a request over HTTP. */
+export function fingerprintOf(
+  keys: Keys,
+  kind: BookingKind,
+  eventId: string,
+  selection: StateSelection,
+): string {
+  const meaning = Buffer.from(meaningOf(eventId, selection));
+  return keys.fingerprint(`post ${bookingPath(kind)}`, meaning);
+}

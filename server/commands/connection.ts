@@ -10,7 +10,6 @@ import type { Caller } from "../../engine/bodies.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { isRefused } from "../../engine/results.ts";
 import type { WaitingWork } from "../api/overload.ts";
-import type { CommandFront, CommandSockets, Services } from "../api/services.ts";
 import { type KeyedConnection, KeyRounds, Subprotocols } from "../api/websockets.ts";
 import { type Answer, type Problem, upgrade } from "../http/answers.ts";
 import type { RequestHead } from "../http/front.ts";
@@ -26,7 +25,15 @@ import {
   type Protocol,
   UNREADABLE,
 } from "./command.ts";
-import { type Client, type Decided, Decider, Turns, type TurnTaker } from "./decider.ts";
+import {
+  type Client,
+  type CommandFront,
+  type Decided,
+  Decider,
+  type DeciderServices,
+  Turns,
+  type TurnTaker,
+} from "./decider.ts";
 import { JsonProtocol } from "./json-protocol.ts";
 
 /** Why a connection is closed; the number is the code of the close frame. */
@@ -365,7 +372,7 @@ export class CommandConnection implements SocketHandler, KeyedConnection, TurnTa
 
 /** Answers of all connections that wait for the disk, in bytes. */
 export const ANSWER_BYTES_MAX = 64 * 1_024 * 1_024;
-export class OpenCommandSockets implements CommandSockets, Shared {
+export class OpenCommandSockets implements Shared {
   readonly buffers = new AnswerBuffers();
   readonly traffic = new CommandTraffic();
   readonly commands = Array.from({ length: LIMITS.commandsInFrame }, () => new Command());
@@ -378,7 +385,7 @@ export class OpenCommandSockets implements CommandSockets, Shared {
   readonly #open = new KeyRounds<CommandConnection>((client) => this.decider.isAdmitted(client));
   /** Connections for whose answers there was no room. */
   readonly #stalled = new Set<CommandConnection>();
-  /** Answers that wait for the disk. */
+  /** Bytes of answers that wait for the disk. */
   answerBytes = 0;
   #engine: Engine | null = null;
   #decider: Decider | null = null;
@@ -399,11 +406,13 @@ export class OpenCommandSockets implements CommandSockets, Shared {
     return this.answerBytes < ANSWER_BYTES_MAX;
   }
 
-  attach(front: CommandFront, services: Services): void {
+  /** To be called once, before the first handshake. */
+  attach(front: CommandFront, services: DeciderServices): void {
     this.#engine = services.engine;
     this.#decider = new Decider(services, front);
   }
 
+  /** @returns The answer to a handshake. */
   open(head: RequestHead, { tenantId, organizationId }: Caller): Answer | Problem {
     const chosen = this.#protocols.choose(head);
     if (isRefused(chosen)) return chosen;

@@ -7,19 +7,50 @@ import type { OrganizationRow } from "../../engine/catalog.ts";
 import type { BookingKind } from "../../engine/commands.ts";
 import { isGranted, isRefused, refuseInvalid, Result } from "../../engine/results.ts";
 import { WaitingWork } from "../api/overload.ts";
-import { Access, fingerprintOf } from "../api/route.ts";
-import type { CommandFront, Services } from "../api/services.ts";
-import { admits, identify } from "../auth/access.ts";
-import type { Credentials } from "../http/front.ts";
+import { Access, admits, type Identities, identify } from "../auth/access.ts";
 import { type Answer, FALSE, type Problem, problemAnswer, TRUE } from "../http/answers.ts";
-import { Exchange } from "../http/front.ts";
-import { type Command, PATHS, SOCKET_PATH } from "./command.ts";
+import { type Credentials, Exchange, type FirstOfKey } from "../http/front.ts";
+import type { Metrics } from "../observe/metrics.ts";
+import { type Command, fingerprintOf, PATHS, SOCKET_PATH } from "./command.ts";
 
 /**
  * Commands that may wait for the disk before locks are refused; other calls may be twice as many.
  * A connection has more of them in flight than one of HTTP, and the log takes 100,000 records.
  */
 export const COMMANDS_WAITING_MAX = 32_000;
+
+/** A request with an idempotency key. */
+export interface KeyedRequest {
+  readonly caller: Caller;
+  readonly idempotencyKey: string;
+  /** Of what it asks for. */
+  readonly fingerprint: () => string;
+  /** Whether its answer is sealed when it is stored. */
+  readonly isConfidential?: boolean;
+  /** Whether a repetition waits for the first request instead of being refused meanwhile. */
+  readonly waits?: boolean;
+}
+
+/** Answers each request with an idempotency key once. */
+export interface KeyedRequests {
+  begin(keyed: KeyedRequest): Answer | Problem | FirstOfKey | Promise<Answer | Problem>;
+  /** To be called in the turn of the mutation that it answers. */
+  store(first: FirstOfKey, answer: Answer): void;
+  end(first: FirstOfKey): void;
+}
+
+/** Answers requests that did not come over HTTP. */
+export interface CommandFront {
+  readonly keyed: KeyedRequests;
+  answerTo(exchange: Exchange): Answer | Promise<Answer>;
+}
+
+/** The services that decide commands. */
+export interface DeciderServices extends Identities {
+  readonly metrics: Pick<Metrics, "refused">;
+  /** Whether requests are taken. */
+  readonly isReady: () => boolean;
+}
 
 /** The client of a connection, as its handshake told. */
 export interface Client extends Credentials {
@@ -53,7 +84,7 @@ class CommandExchange extends Exchange {
 
 export class Decider {
   readonly waiting: WaitingWork;
-  readonly #services: Services;
+  readonly #services: DeciderServices;
   /** The front that answers in the general way. */
   readonly #front: CommandFront;
   #client: Client | null = null;
@@ -62,7 +93,7 @@ export class Decider {
   /** The same object for each command, as the commands themselves. */
   readonly #decided: Decided = { isDone: null, problem: null };
 
-  constructor(services: Services, front: CommandFront, waitingMax = COMMANDS_WAITING_MAX) {
+  constructor(services: DeciderServices, front: CommandFront, waitingMax = COMMANDS_WAITING_MAX) {
     this.#services = services;
     this.#front = front;
     this.waiting = new WaitingWork(waitingMax);

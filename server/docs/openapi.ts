@@ -1,6 +1,8 @@
 /** The OpenAPI 3.1 document, derived from the route table and the texts of its operations. */
 import type { Shape } from "../../engine/schema.ts";
-import { Access, type QueryParameter, type Route, takesIdempotencyKey } from "../api/route.ts";
+import { type Route, takesIdempotencyKey } from "../api/route.ts";
+import { Access } from "../auth/access.ts";
+import type { QueryParameter } from "../api/validate.ts";
 import { BinaryProtocol } from "../commands/binary-protocol.ts";
 import { ANSWERS_FRAME, COMMANDS_FRAME, CREDIT, LIMITS, SOCKET_PATH } from "../commands/command.ts";
 import { JsonProtocol } from "../commands/json-protocol.ts";

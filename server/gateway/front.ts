@@ -7,7 +7,7 @@ import { collectDefaultMetrics, Registry } from "prom-client";
 import type { StateSelection } from "../../engine/bodies.ts";
 import { type FieldError, isRefused, refuseInvalid, Result } from "../../engine/results.ts";
 import { WaitingWork } from "../api/overload.ts";
-import { type Route, wantsRepresentation } from "../api/route.ts";
+import type { Route } from "../api/route.ts";
 import { type Match, refuseRoute, Router, withoutSlash } from "../api/router.ts";
 import { asSent, readBody, refuseHead } from "../api/validate.ts";
 import { callNamed, CALLS } from "../commands/command.ts";
@@ -20,6 +20,7 @@ import {
   type Problem,
   problemAnswer,
   TRUE,
+  wantsRepresentation,
 } from "../http/answers.ts";
 import type { Exchange, Found, Front, Judged, RequestHead } from "../http/front.ts";
 import type { HttpStats } from "../http/server.ts";

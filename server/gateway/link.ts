@@ -9,15 +9,22 @@ import { assert } from "../../engine/assert.ts";
 import type { BookingKind } from "../../engine/commands.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { Result } from "../../engine/results.ts";
-import { bookingPath, withApplied } from "../api/route.ts";
-import type { CommandFront, GatewayLinks, Services } from "../api/services.ts";
 import { type KeyedConnection, KeyRounds } from "../api/websockets.ts";
 import { bearerOf } from "../auth/access.ts";
+import type { Throttle } from "../auth/limits.ts";
 import type { Credentials } from "../http/front.ts";
 import { type AnswerBuffer, AnswerBuffers } from "../commands/answer-buffer.ts";
-import { CALLS, Command, RecentTexts, UNREADABLE } from "../commands/command.ts";
-import { type Client, type Decided, Decider, Turns, type TurnTaker } from "../commands/decider.ts";
-import { type Answer, type Problem, problemAnswer, upgrade } from "../http/answers.ts";
+import { bookingPath, CALLS, Command, RecentTexts, UNREADABLE } from "../commands/command.ts";
+import {
+  type Client,
+  type CommandFront,
+  type Decided,
+  Decider,
+  type DeciderServices,
+  Turns,
+  type TurnTaker,
+} from "../commands/decider.ts";
+import { type Answer, type Problem, problemAnswer, upgrade, withApplied } from "../http/answers.ts";
 import { Exchange, NO_BODY, type RequestHead } from "../http/front.ts";
 import { parseJson } from "../http/json.ts";
 import type { Peer, SocketHandler } from "../http/sockets.ts";
@@ -369,14 +376,20 @@ const NOT_PROVEN: Problem = {
 };
 const TOO_MANY: Problem = { refused: Result.OVERLOADED, detail: "Too many gateways are linked." };
 
-export class OpenLinks implements GatewayLinks, LinkShared {
+interface LinkServices extends DeciderServices {
+  /** Handshakes without a valid proof, by the address that they came from. */
+  readonly badKeys: Throttle;
+}
+
+export class OpenLinks implements LinkShared {
   readonly buffers = new AnswerBuffers();
   readonly keys = new KeyRounds<LinkKey>((client) => this.decider.isAdmitted(client));
   readonly turns = new Turns<Link>();
+  /** Requests that came over links. */
   requests = 0;
   readonly #proofs: ProofCheck;
   readonly #open = new Set<Link>();
-  #services: Services | null = null;
+  #services: LinkServices | null = null;
   #front: CommandFront | null = null;
   #decider: Decider | null = null;
   #timer: NodeJS.Timeout | null = null;
@@ -402,16 +415,19 @@ export class OpenLinks implements GatewayLinks, LinkShared {
     return this.#open.size;
   }
 
+  /** Requests that wait for the disk, and those that were refused because too many did. */
   get waiting(): Decider["waiting"] {
     return this.decider.waiting;
   }
 
-  attach(front: CommandFront, services: Services): void {
+  /** To be called once, before the first handshake. */
+  attach(front: CommandFront, services: LinkServices): void {
     this.#services = services;
     this.#front = front;
     this.#decider = new Decider(services, front);
   }
 
+  /** @returns The answer to a handshake. */
   open(head: RequestHead): Answer | Problem {
     const { badKeys, engine } = this.#services!;
     if (!this.#proofs.accepts(bearerOf(head.authorization))) {

@@ -30,13 +30,20 @@ import {
   Transferred,
 } from "../../persistence/disk/worker.ts";
 import { groupViews, numberOrNull, shapesByGroup, shapeView } from "../api/entities.ts";
-import type { MetadataOptions } from "../api/services.ts";
 import { checksOf } from "../api/validate.ts";
 import { errorsAsSent, parseLongJson } from "../http/json.ts";
 import { freePages, LONG_BYTES, pagesFor } from "../http/limits.ts";
 import type { GeometryColumns } from "./geometry-columns.ts";
 
 // The layout of a schema in the form of v1: sectors, rows and seats, each with its key.
+
+/** As the parameters of the route of v1. */
+export interface MetadataOptions {
+  /** Puts its position before the name of a sector: `1. Stalls`. */
+  readonly isNumbered: boolean;
+  /** Uses ids, as text, instead of composite keys. */
+  readonly hasIds: boolean;
+}
 
 /** Cost: O(objects of the layout). */
 export function metadataView(document: LayoutDocument, layout: Layout, options: MetadataOptions) {

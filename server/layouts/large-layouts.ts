@@ -12,12 +12,11 @@ import { zonesInSlices } from "../../engine/layout/zones.ts";
 import { isCurrentClone, isCurrentLayout, originalOf } from "../../engine/queries/layouts.ts";
 import { isGranted, isRefused, refuse, refuseInvalid, Result } from "../../engine/results.ts";
 import { inSlices } from "../api/overload.ts";
-import type { GroupFilter, LayoutPut, LayoutWork, MetadataOptions } from "../api/services.ts";
 import { type Answer, answer, FrontResult, jsonBytes, type Problem } from "../http/answers.ts";
 import type { LongBody } from "../http/front.ts";
 import { NumberLiteral } from "../http/json.ts";
 import { freePages } from "../http/limits.ts";
-import type { JobKind, JobOf, Prepared, ResultOf } from "./jobs.ts";
+import type { JobKind, JobOf, MetadataOptions, Prepared, ResultOf } from "./jobs.ts";
 import type { LayoutThreads } from "./layout-thread.ts";
 
 // The geometries that were asked for last. A geometry never changes within a version.
@@ -100,7 +99,20 @@ export interface LayoutPacker {
   readonly packed: (bytes: Uint8Array) => PackedLayout;
 }
 
-export class LargeLayouts implements LayoutWork {
+/** Puts a layout for a caller, as the command of that name. */
+interface LayoutPut {
+  readonly caller: Caller;
+  readonly schemaId: number;
+  readonly forceDelete: boolean;
+}
+
+/** As the parameters of the route. */
+interface GroupFilter {
+  readonly parentId: number | undefined;
+  readonly type: string | undefined;
+}
+
+export class LargeLayouts {
   readonly #engine: Engine;
   readonly #threads: LayoutThreads;
   readonly #packer: LayoutPacker;

@@ -5,8 +5,11 @@
 import type { EventRow } from "../../engine/catalog.ts";
 import type { Engine } from "../../engine/engine.ts";
 import {
+  type AuditAnswers,
   AuditGap,
   type AuditOutcome,
+  type AuditQuestion,
+  type AuditTopic,
   type ChangePage,
   type EventChange,
   placesOf,
@@ -15,9 +18,22 @@ import {
 } from "../../engine/queries/history.ts";
 import { Result } from "../../engine/results.ts";
 import { inSlices } from "../api/overload.ts";
-import type { AuditTrail } from "../api/services.ts";
 import { type Answer, answer, FrontResult, jsonBytes, type Problem } from "../http/answers.ts";
 import { changeView, seatView } from "./change-view.ts";
+
+/** The audit trail, wherever it is kept. */
+export interface AuditTrail {
+  /**
+   * Answers from everything that is on disk when it is called. Never rejects.
+   * @param asker - As by `askerOf`.
+   * @param client - Whose question is dropped when it has gone.
+   */
+  ask<K extends AuditTopic>(
+    question: AuditQuestion<K>,
+    asker: string,
+    client?: WaitingClient,
+  ): Promise<AuditOutcome<AuditAnswers[K]>>;
+}
 
 /** Reads of the trail for the followers of one organization; others wait for their turn. */
 export const TRAIL_READS_MAX = 16;

@@ -10,18 +10,8 @@ import { ownRow } from "../../engine/queries/access.ts";
 import { askerOf, type ChangePage, type WaitingClient } from "../../engine/queries/history.ts";
 import { isRefused, refuseInvalid, Result } from "../../engine/results.ts";
 import type { WaitingWork } from "../api/overload.ts";
-import { Access } from "../api/route.ts";
-import type {
-  Admitted,
-  AuditTrail,
-  ChangesQuery,
-  LiveContext,
-  LiveEvents,
-  Services,
-  TicketUse,
-} from "../api/services.ts";
 import { KeyRounds, Subprotocols } from "../api/websockets.ts";
-import { admits, identify } from "../auth/access.ts";
+import { Access, admits, type Identities, identify } from "../auth/access.ts";
 import {
   type Answer,
   answer,
@@ -37,7 +27,14 @@ import {
 import type { Credentials, RequestHead } from "../http/front.ts";
 import { localDateTime } from "../http/json.ts";
 import type { LiveStats } from "../observe/exposition.ts";
-import { changesPage, EventChanges, Quota, type RecentSource, Turns } from "./changes.ts";
+import {
+  type AuditTrail,
+  changesPage,
+  EventChanges,
+  Quota,
+  type RecentSource,
+  Turns,
+} from "./changes.ts";
 import { CloseCode, Feed, Follower, Slices } from "./feed.ts";
 import { EventMaps } from "./map.ts";
 import { Form, SharedMessages } from "./message.ts";
@@ -184,7 +181,34 @@ interface Opening {
   readonly form: Form;
 }
 
-export class Live implements LiveEvents {
+/** A request with a ticket. */
+export interface TicketUse {
+  readonly eventId: string;
+  readonly ticket: string;
+  readonly head: RequestHead;
+}
+
+/** Who sends an admitted request. */
+export interface Admitted {
+  readonly caller: Caller;
+  /** The key that issued its ticket, and with which the ticket ends; null without a ticket. */
+  readonly issuer: Credentials | null;
+}
+
+/** A request about an event. */
+export interface LiveContext extends Admitted {
+  readonly eventId: string;
+  readonly head: RequestHead;
+}
+
+export interface ChangesQuery {
+  readonly since: number | undefined;
+  readonly limit: number;
+  /** Seconds. */
+  readonly wait: number;
+}
+
+export class Live {
   readonly #engine: Engine;
   readonly #changes: EventChanges;
   readonly #waiting: WaitingWork;
@@ -203,7 +227,7 @@ export class Live implements LiveEvents {
   );
   /** Ends the waiting of requests. */
   readonly #wakes = new Set<() => void>();
-  #services: Services | null = null;
+  #services: Identities | null = null;
   #isStopping = false;
   #eventStreams = 0;
   #slow = 0;
@@ -216,7 +240,8 @@ export class Live implements LiveEvents {
     this.#origins = new Origins(allowedOrigins);
   }
 
-  attach(services: Services): void {
+  /** To be called once, before the first request. */
+  attach(services: Identities): void {
     this.#services = services;
   }
 
@@ -236,6 +261,7 @@ export class Live implements LiveEvents {
     };
   }
 
+  /** Judges a ticket and uses it up. */
   redeem({ eventId, ticket: text, head }: TicketUse): Admitted | Problem {
     if (!this.#origins.allows(head)) return NO_TICKET;
     const ticket = this.#tickets.redeem(text, this.#engine.nowMs());
@@ -245,6 +271,7 @@ export class Live implements LiveEvents {
     return isRefused(caller) ? NO_TICKET : { caller, issuer };
   }
 
+  /** @returns A new ticket for the caller's event. */
   issue({ caller, eventId, head }: LiveContext): Answer | Problem {
     const event = this.#ownEvent(caller, eventId);
     if (isRefused(event)) return event;
@@ -344,6 +371,7 @@ export class Live implements LiveEvents {
     return this.#origins.show(varying(eventStream(follower), "Accept"), head);
   }
 
+  /** @returns The answer to a handshake. */
   open(context: LiveContext, since: number | undefined): Answer | Problem {
     const { caller, eventId, head } = context;
     const event = this.#ownEvent(caller, eventId);

@@ -1,8 +1,8 @@
 /** Login of people. Errors of these routes have a shape of their own. */
 import { object, text } from "../../engine/schema.ts";
-import { bearerOf, organizationsOf } from "../auth/access.ts";
+import { Access, bearerOf, organizationsOf } from "../auth/access.ts";
 import { LoginRefusal, type Opened } from "../auth/logins.ts";
-import { Access, type Handled, type Route, route } from "../api/route.ts";
+import { type Handled, type Route, route } from "../api/route.ts";
 import type { Services } from "../api/services.ts";
 import { type Answer, answer, headersOf, NO_CONTENT } from "../http/answers.ts";
 import { LOGIN, USER, userView } from "../api/entities.ts";

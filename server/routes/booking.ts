@@ -9,17 +9,19 @@ import { oneOf, text } from "../../engine/schema.ts";
 import type { State } from "../../engine/state.ts";
 import { BOOKED, bookedView, DONE, EVENT_SUMMARY, HOLD, holdView } from "../api/entities.ts";
 import { PAGE_QUERY, pageAnswer, pageShape, rangeOf } from "../api/page.ts";
+import { type Route, route } from "../api/route.ts";
+import { Access } from "../auth/access.ts";
+import { bookingPath, meaningOf } from "../commands/command.ts";
+import { problemsOf } from "../api/router.ts";
 import {
-  Access,
-  bookingPath,
-  meaningOf,
-  type Route,
-  route,
+  type Answer,
+  answer,
+  asOfSequence,
+  FALSE,
+  TRUE,
   wantsRepresentation,
   withApplied,
-} from "../api/route.ts";
-import { problemsOf } from "../api/router.ts";
-import { type Answer, answer, asOfSequence, FALSE, TRUE } from "../http/answers.ts";
+} from "../http/answers.ts";
 import { SelectionReader } from "../http/selection-reader.ts";
 import { EVENT_ID, readEvent, UUID_ID } from "./handling.ts";
 

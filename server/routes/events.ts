@@ -52,14 +52,8 @@ import {
   pageShape,
   rangeOf,
 } from "../api/page.ts";
-import {
-  Access,
-  type Context,
-  type Handled,
-  type QueryOf,
-  type Route,
-  route,
-} from "../api/route.ts";
+import { type Context, type Handled, type QueryOf, type Route, route } from "../api/route.ts";
+import { Access } from "../auth/access.ts";
 import { commandRoute, problemsOf, submit } from "../api/router.ts";
 import { answer, asOfSequence, NO_CONTENT, type Problem } from "../http/answers.ts";
 import { localDateTime, momentMs, momentOf } from "../http/json.ts";

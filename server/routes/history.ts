@@ -27,14 +27,8 @@ import {
   type Range,
   rangeOf,
 } from "../api/page.ts";
-import {
-  Access,
-  type Context,
-  type Handled,
-  type QueryOf,
-  type Route,
-  route,
-} from "../api/route.ts";
+import { type Context, type Handled, type QueryOf, type Route, route } from "../api/route.ts";
+import { Access } from "../auth/access.ts";
 import { answer, asOfSequence, compressed, type Problem } from "../http/answers.ts";
 import { localDateTime, momentMs } from "../http/json.ts";
 import { areaView, AUDIT_ENTRY, AUDIT_TRAIL, historyView, seatView } from "../api/entities.ts";

@@ -1,7 +1,8 @@
 /** Live views of an event: its map, its changes, and the stream of them. */
 import { integer, SEQUENCE, TEXT } from "../../engine/schema.ts";
-import { Access, type Context, type Route, route } from "../api/route.ts";
-import type { LiveContext } from "../api/services.ts";
+import { type Context, type Route, route } from "../api/route.ts";
+import { Access } from "../auth/access.ts";
+import type { LiveContext } from "../live/live.ts";
 import { EVENT_CHANGES, EVENT_MAP, STREAM_TICKET } from "../api/entities.ts";
 import { ownedEvent } from "./history.ts";
 import { UUID_ID } from "./handling.ts";

@@ -39,11 +39,12 @@ import {
   TENANT_TOKEN,
 } from "../api/entities.ts";
 import { listRoute } from "../api/page.ts";
-import { Access, type Route, route } from "../api/route.ts";
+import { type Route, route } from "../api/route.ts";
+import { MOVE_STEPS } from "../cells/moves.ts";
 import { commandRoute, problemsOf, submit } from "../api/router.ts";
-import { MOVE_STEPS, type Services } from "../api/services.ts";
+import type { Services } from "../api/services.ts";
 import { checksOf } from "../api/validate.ts";
-import { identify } from "../auth/access.ts";
+import { Access, identify } from "../auth/access.ts";
 import { answer, NO_CONTENT } from "../http/answers.ts";
 import { LONG_ID, TOO_MANY_ACCOUNTS } from "./handling.ts";
 

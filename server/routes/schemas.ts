@@ -18,7 +18,8 @@ import {
   venueView,
 } from "../api/entities.ts";
 import { GEOMETRY, listRoute } from "../api/page.ts";
-import { Access, type Context, type Handled, type Route, route } from "../api/route.ts";
+import { type Context, type Handled, type Route, route } from "../api/route.ts";
+import { Access } from "../auth/access.ts";
 import { commandRoute, problemsOf, submit } from "../api/router.ts";
 import { answer, inflated, layoutAnswer, NO_CONTENT } from "../http/answers.ts";
 import type { LongBody } from "../http/front.ts";

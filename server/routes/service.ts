@@ -1,11 +1,11 @@
 /** What every service has: health, metrics, the OpenAPI document and its page. No key. */
 import { isRefused, Result } from "../../engine/results.ts";
 import { ANYTHING, RECORD, TEXT } from "../../engine/schema.ts";
-import { bearerOf } from "../auth/access.ts";
+import { Access, bearerOf } from "../auth/access.ts";
 import { isSame } from "../auth/keys.ts";
 import { consoleFiles } from "../docs/package-files.ts";
 import { DOCS_PATHS } from "../docs/pages.ts";
-import { Access, type Context, type Handled, type Route, route } from "../api/route.ts";
+import { type Context, type Handled, type Route, route } from "../api/route.ts";
 import type { Services } from "../api/services.ts";
 import { type Answer, answer, FrontResult, HEALTHY, page, redirect } from "../http/answers.ts";
 import { HEALTH } from "../api/entities.ts";

@@ -27,7 +27,8 @@ import {
   whenSet,
 } from "../../engine/schema.ts";
 import { DONE } from "../api/entities.ts";
-import { Access, type QueryOf, type Route, route } from "../api/route.ts";
+import { type QueryOf, type Route, route } from "../api/route.ts";
+import { Access } from "../auth/access.ts";
 import { submit } from "../api/router.ts";
 import { answer, type Problem, type Refused, REPLIES, TRUE } from "../http/answers.ts";
 import { EVENT_ID } from "./handling.ts";

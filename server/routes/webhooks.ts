@@ -13,8 +13,10 @@ import {
   pageShape,
   rangeOf,
 } from "../api/page.ts";
-import { Access, type Context, type Handled, type Route, route } from "../api/route.ts";
-import type { DeliveryRow, Services } from "../api/services.ts";
+import { type Context, type Handled, type Route, route } from "../api/route.ts";
+import { Access } from "../auth/access.ts";
+import type { DeliveryRow } from "../webhooks/messages.ts";
+import type { Services } from "../api/services.ts";
 import {
   DELIVERY,
   NEW_WEBHOOK,

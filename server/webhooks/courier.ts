@@ -9,10 +9,10 @@ import type { EventChange } from "../../engine/queries/history.ts";
 import type { FollowedTrail } from "../../persistence/audit/followed-trail.ts";
 import type { DeliveryFile, Lane, PendingDelivery } from "../../persistence/deliveries.ts";
 import type { Emitter, Handlers } from "../../persistence/disk/worker.ts";
-import type { DeliveryPage } from "../api/services.ts";
 import { changeView } from "../live/change-view.ts";
 import { type Attempt, type AttemptResult, delayMs, GIVE_UP_MS } from "./attempt.ts";
 import {
+  type DeliveryPage,
   signedHeaders,
   type Webhook,
   type WebhookCounts,

@@ -1,13 +1,31 @@
 /** The program of the webhooks' thread, as its starter sees it, and the signatures of deliveries. */
 import { createHmac } from "node:crypto";
 import type { WebhookRow } from "../../engine/catalog.ts";
-import type { DeliveryPage } from "../api/services.ts";
 
 /** A webhook with its secrets, which are in memory alone. */
 export interface Webhook extends Omit<WebhookRow, "keyVersion" | "retiredKey"> {
   readonly secrets: readonly SigningSecret[];
   /** Tells the versions of a webhook apart. */
   readonly version: number;
+}
+
+/** A delivery of a webhook. */
+export interface DeliveryRow {
+  /** `webhook-id`. */
+  readonly id: string;
+  readonly type: string;
+  readonly sequence: number;
+  readonly status: string;
+  readonly attempts: number;
+  readonly lastStatus: number | null;
+  /** Milliseconds since 1970. */
+  readonly nextAtMs: number | null;
+}
+
+export interface DeliveryPage {
+  /** The newest first. */
+  readonly rows: readonly DeliveryRow[];
+  readonly total: number;
 }
 
 export interface WebhookThreadData {

@@ -8,8 +8,8 @@ import type { Engine } from "../../engine/engine.ts";
 import { ActorKind } from "../../engine/records.ts";
 import { AuditGap } from "../../engine/queries/history.ts";
 import { type StartWorker, WorkerClient, workerThread } from "../../persistence/disk/worker.ts";
-import type { AuditTrail, DeliveryPage } from "../api/services.ts";
 import type {
+  DeliveryPage,
   GivenUp,
   ListQuery,
   SigningSecret,
@@ -17,6 +17,7 @@ import type {
   WebhookCounts,
   WebhookProgram,
 } from "./messages.ts";
+import type { AuditTrail } from "../live/changes.ts";
 
 /** Changes of an event are followed this often, so those of half a second travel together. */
 const FOLLOW_EVERY_MS = 500;

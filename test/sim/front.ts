@@ -11,7 +11,7 @@ import { RecordType } from "../../engine/records.ts";
 import { Result } from "../../engine/results.ts";
 import type { State } from "../../engine/state.ts";
 import { checkState, digestPartition } from "../../engine/verify.ts";
-import type { KeyedRequest } from "../../server/api/services.ts";
+import type { KeyedRequest } from "../../server/commands/decider.ts";
 import {
   type Answer,
   FrontResult,

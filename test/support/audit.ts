@@ -6,8 +6,8 @@ import type {
   AuditTopic,
 } from "../../engine/queries/history.ts";
 import { OpenTrail } from "../../persistence/audit/keeper.ts";
-import type { AuditTrail } from "../../server/api/services.ts";
 import type { MemoryJournal } from "./engine.ts";
+import type { AuditTrail } from "../../server/live/changes.ts";
 
 const STORE = "11111111-2222-4333-8444-555555555555";
 const CHAIN = new Uint8Array(16);

@@ -23,7 +23,7 @@ import { Live } from "../../server/live/live.ts";
 import { LargeLayouts } from "../../server/layouts/large-layouts.ts";
 import { LayoutThreads } from "../../server/layouts/layout-thread.ts";
 import { StoreReports } from "../../server/observe/progress.ts";
-import { type AuditTrail, ReplyBodies, type Services } from "../../server/api/services.ts";
+import { ReplyBodies, type Services } from "../../server/api/services.ts";
 import { routeTable } from "../../server/routes/table.ts";
 import type { Route } from "../../server/api/route.ts";
 import { WaitingWork } from "../../server/api/overload.ts";
@@ -42,6 +42,7 @@ import {
   replyOf,
   requestOf,
 } from "./answers/exchange.ts";
+import type { AuditTrail } from "../../server/live/changes.ts";
 
 /** Requests with a bad key that are allowed per minute. */
 export const BAD_KEYS_MAX = 6_000;

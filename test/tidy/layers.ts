@@ -18,6 +18,8 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   // The server. Few of its parts know the store.
   "server/http": ["engine"],
   "server/api": REQUEST,
+  // Types of all services, wherever they are.
+  "server/api/services.ts": ["server", "engine"],
   "server/auth": REQUEST,
   "server/observe": REQUEST,
   server: ["engine"],

@@ -1,7 +1,7 @@
 /** What the operator's rows for moves refuse, between two servers with the same secret. */
 import { beforeEach, expect, test } from "vitest";
 import { CELL_IDS } from "../../../engine/cells.ts";
-import type { MoveStep, MoveView } from "../../../server/api/services.ts";
+import type { MoveStep, MoveView } from "../../../server/cells/moves.ts";
 import { TestServer } from "../../support/server.ts";
 
 const TOKEN = "a-platform-token-of-the-test";

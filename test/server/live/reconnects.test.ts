@@ -2,8 +2,7 @@
 import { expect, test } from "vitest";
 import { AuditGap, type AuditQuestion } from "../../../engine/queries/history.ts";
 import { ASKER_MAX, WaitingQuestions } from "../../../persistence/audit/thread.ts";
-import { Turns } from "../../../server/live/changes.ts";
-import type { AuditTrail } from "../../../server/api/services.ts";
+import { type AuditTrail, Turns } from "../../../server/live/changes.ts";
 import { TestServer, V2 } from "../../support/server.ts";
 import { Listening } from "../wire/connection.ts";
 import { StreamClient } from "./stream-client.ts";

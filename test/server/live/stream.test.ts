@@ -1,9 +1,9 @@
 /** Following an event over a WebSocket and over server-sent events, on real connections. */
 import { expect, test } from "vitest";
 import { type ServerOptions, TestServer, V2 } from "../../support/server.ts";
-import type { AuditTrail } from "../../../server/api/services.ts";
 import { Listening } from "../wire/connection.ts";
 import { StreamClient } from "./stream-client.ts";
+import type { AuditTrail } from "../../../server/live/changes.ts";
 
 interface Stage {
   readonly server: TestServer;

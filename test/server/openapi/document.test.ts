@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { openApiDocument } from "../../../server/docs/openapi.ts";
 import { readMembers, readTexts } from "../../../server/docs/schemas.ts";
 import { API_ROUTES, routeTable } from "../../../server/routes/table.ts";
-import { Access } from "../../../server/api/route.ts";
+import { Access } from "../../../server/auth/access.ts";
 import { REPLIES } from "../../../server/http/answers.ts";
 import { TestServer } from "../../support/server.ts";
 

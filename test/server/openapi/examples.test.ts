@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { readTexts } from "../../../server/docs/schemas.ts";
 import { PLATFORM_ROUTES } from "../../../server/routes/organizations.ts";
 import { API_ROUTES } from "../../../server/routes/table.ts";
-import { Access } from "../../../server/api/route.ts";
+import { Access } from "../../../server/auth/access.ts";
 import { startServer } from "../../support/server-process.ts";
 import { witness } from "../../support/answers/witness.ts";
 import { play, record } from "./play.ts";

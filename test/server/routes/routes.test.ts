@@ -6,7 +6,8 @@
 import { beforeAll, expect, test } from "vitest";
 import { Passwords } from "../../../server/auth/logins.ts";
 import { API_ROUTES } from "../../../server/routes/table.ts";
-import { Access, type Route } from "../../../server/api/route.ts";
+import type { Route } from "../../../server/api/route.ts";
+import { Access } from "../../../server/auth/access.ts";
 import { actingFor, type CallOptions } from "../../support/answers/exchange.ts";
 import { type House, ROUTES, TestServer, V2 } from "../../support/server.ts";
 import { pathFor, targetFor } from "../../support/targets.ts";

@@ -1,6 +1,6 @@
 /** Which values of the header `Prefer` ask for a representation. */
 import { expect, test } from "vitest";
-import { wantsRepresentation } from "../../../server/api/route.ts";
+import { wantsRepresentation } from "../../../server/http/answers.ts";
 
 test.each([
   ["return=representation", true],

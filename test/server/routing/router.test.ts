@@ -1,6 +1,7 @@
 /** The router finds the route for a method and a path. */
 import { expect, test } from "vitest";
-import { Access, type Endpoint, route } from "../../../server/api/route.ts";
+import { type Endpoint, route } from "../../../server/api/route.ts";
+import { Access } from "../../../server/auth/access.ts";
 import { Router } from "../../../server/api/router.ts";
 import { NO_CONTENT } from "../../../server/http/answers.ts";
 

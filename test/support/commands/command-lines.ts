@@ -18,9 +18,9 @@ import {
   CommandTraffic,
   type Shared,
 } from "../../../server/commands/connection.ts";
-import { Decider, Turns } from "../../../server/commands/decider.ts";
+import { type CommandFront, Decider, Turns } from "../../../server/commands/decider.ts";
 import { JsonProtocol } from "../../../server/commands/json-protocol.ts";
-import type { CommandFront, Services } from "../../../server/api/services.ts";
+import type { Services } from "../../../server/api/services.ts";
 import { REPLIES } from "../../../server/http/answers.ts";
 import type { Peer } from "../../../server/http/sockets.ts";
 import { commandEntry, openEntry, readAnswers } from "./binary-layout.ts";
