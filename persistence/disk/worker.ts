@@ -188,7 +188,7 @@ export class WorkerClient<P extends Program> {
   #hear(running: Running<P>, message: FromWorker<P>): void {
     if ("event" in message) {
       // A terminated worker may have sent some before its end.
-      if (this.#running === running) this.#options.on[message.event]!(message.value);
+      if (this.#running === running) this.#options.on[message.event](message.value);
       return;
     }
     const { pending } = running;
@@ -243,7 +243,7 @@ export function serve<P extends Program>(
   port.on("message", ({ id, name, argument }) => {
     const answering = answeringOf(id);
     try {
-      const given = handlers[name](argument, answering as never);
+      const given = handlers[name](argument, answering);
       if (id !== 0 && given !== LATER) answering.done(given);
     } catch (error) {
       if (id === 0) throw error;

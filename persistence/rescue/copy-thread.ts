@@ -9,7 +9,7 @@ export interface CopyProgram {
     /** @returns A message of `join.ts`; null when all were sent. */
     readonly next: (argument: null) => string | Uint8Array | null;
   };
-  readonly events: Readonly<Record<never, never>>;
+  readonly events: Readonly<Record<string, never>>;
 }
 
 export interface CopyEvents {

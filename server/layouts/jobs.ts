@@ -556,7 +556,7 @@ export function buffersIn(value: unknown): ArrayBuffer[] {
 export interface LayoutProgram {
   readonly data: null;
   readonly requests: { readonly do: (job: JobOf<JobKind>) => ResultOf<JobKind> };
-  readonly events: Readonly<Record<never, never>>;
+  readonly events: Readonly<Record<string, never>>;
 }
 
 export function serveLayouts(port: ThreadPort<ToWorker<LayoutProgram>>, packing: Packing): void {
