@@ -331,8 +331,8 @@ function blockedSeats({ sections, rows, seatIds }: Layout): { readonly id: numbe
 }
 
 // `--demo-traffic`: buyers who hold seats, hesitate, and buy them, give them back, or let the hold
-// run out. They are the buyers of `frontrow onsale` in this process. They decide by a seed and by what is free, in steps of equal length, so that the same
-// seed plays the same sale. They use the commands that every caller uses.
+// run out: those of `frontrow onsale`, in this process. They decide by a seed and by what is free,
+// in steps of equal length, so that the same seed plays the same sale.
 
 const SEED = 17;
 export const STEP_MS = 250;
@@ -458,7 +458,7 @@ export class DemoTraffic {
     this.#submit("revertsale", { sessionId: "box-office", seats: ids });
   }
 
-  /** @returns Neighbours of one row, or places to stand; undefined when nothing suitable was found. */
+  /** @returns Neighbours of one row, or places to stand; undefined when nothing suits. */
   #choose({ sessionId, count, prefersPlaces }: BuyerProfile): StateSelection | undefined {
     const random = this.#random;
     const { layout, areas } = this.#partition;

@@ -1,4 +1,12 @@
 /** The buyers of each mix: what a connection requests next, given its last outcome. */
+import {
+  DONE,
+  drawProfile,
+  type Habits,
+  type Market,
+  shop,
+  TAKEN,
+} from "../../server/onsale/buyer.ts";
 import { Random } from "../../server/onsale/random.ts";
 import type { Mix, Plan } from "./plan.ts";
 import { type BookingKind, Outcome, type Wire } from "./wire.ts";
@@ -27,8 +35,16 @@ const TURNS: Readonly<Record<Mix, readonly (BookingKind | "page")[] | null>> = {
 };
 /** How many pairs a connection uses in turn, if there are enough. */
 const PAIRS_MAX = 64;
-const HESITATION_MS_MAX = 4;
-const GIVE_UP_SHARE = 0.3;
+/** A pair at a time. */
+const HABITS: Habits = {
+  partySizes: [2],
+  placesShare: 0,
+  giveUpShare: 0.3,
+  keepShare: 0,
+  thinkMs: { min: 0, max: 4 },
+  choicesMax: Infinity,
+};
+const BLIND_HABITS: Habits = { ...HABITS, giveUpShare: 0, thinkMs: { min: 0, max: 0 } };
 
 /** All buyers of one plan, and what they share. */
 export class Crowd {
@@ -75,30 +91,44 @@ export class Crowd {
   }
 
   /**
-   * Locks a pair, hesitates, then buys it or gives it up; continues until nothing is left.
+   * One buyer after the other, until nothing is left.
    * @param isBlind - Learns of a sale only from a refusal, and neither hesitates nor gives up.
    */
   *#shop(session: string, isBlind: boolean): Buyer {
     const random = this.#random;
-    const pairs = isBlind ? [...this.#unsold] : this.#unsold;
-    while (pairs.length > 0 && this.soldPairs.length < this.#pairCount) {
-      const pair = pairs[random.below(pairs.length)]!;
-      const step = (kind: BookingKind, pauseMs: number): Step => {
-        return { request: this.#wires[0]!.booking(kind, pair, session), pauseMs, isLast: false };
-      };
-      if ((yield step("lock", 0)) === Outcome.REFUSED) {
-        if (isBlind) remove(pairs, pair);
-        continue;
+    const market = this.#market(isBlind);
+    const habits = isBlind ? BLIND_HABITS : HABITS;
+    for (let end = ""; end !== "EMPTY_HANDED";) {
+      const buyer = shop(drawProfile(habits, random, session), random, market);
+      let turn = buyer.next();
+      while (turn.done !== true) {
+        const { call, basket, pauseMs } = turn.value;
+        const request = this.#wires[0]!.booking(call, basket, session);
+        const outcome = yield { request, pauseMs, isLast: false };
+        turn = buyer.next(outcome === Outcome.DONE ? DONE : TAKEN);
       }
-      const pauseMs = random.between(0, isBlind ? 0 : HESITATION_MS_MAX);
-      const kind = random.chance(isBlind ? 0 : GIVE_UP_SHARE) ? "unlock" : "sale";
-      if ((yield step(kind, pauseMs)) === Outcome.REFUSED) {
-        throw new Error(`the ${kind} of a pair that this buyer had locked was refused`);
-      }
-      if (kind === "unlock") continue;
-      this.soldPairs.push(pair);
-      remove(pairs, pair);
+      end = turn.value;
     }
+  }
+
+  #market(isBlind: boolean): Market<number> {
+    const pairs = isBlind ? [...this.#unsold] : this.#unsold;
+    return {
+      choose: (_, random) => {
+        const isOver = pairs.length === 0 || this.soldPairs.length === this.#pairCount;
+        return isOver ? undefined : pairs[random.below(pairs.length)]!;
+      },
+      markRefused: (pair) => {
+        if (isBlind) remove(pairs, pair);
+      },
+      markSold: (pair) => {
+        this.soldPairs.push(pair);
+        remove(pairs, pair);
+      },
+      markLost: () => {
+        throw new Error("the sale of a pair that this buyer had locked was refused");
+      },
+    };
   }
 }
 

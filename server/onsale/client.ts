@@ -145,8 +145,8 @@ export class InventoryReader {
 // retries nor throws when the network fails: a lost answer is a result like any other.
 
 const CONNECT_TIMEOUT_MS = 5_000;
-/** Longer than any pause of a healthy server. After it, the outcome is unknown. */
-const ANSWER_TIMEOUT_MS = 30_000;
+/** Longer than any pause of a healthy server. */
+const ANSWER_MS = 30_000;
 
 interface ServerOptions {
   /** The servers, of which one is ready. */
@@ -154,6 +154,8 @@ interface ServerOptions {
   readonly key: string;
   /** The largest number of open connections, and therefore of requests in flight. */
   readonly connections: number;
+  /** Time limit of an answer; after it, the outcome is unknown. */
+  readonly answerMs?: number;
 }
 
 export interface HttpRequest {
@@ -186,6 +188,7 @@ export class Transport {
   /** By origin: where organizations have moved to is added. */
   readonly #pools = new Map<string, Pool>();
   readonly #connections: number;
+  readonly #answerMs: number;
   readonly #urls: readonly URL[];
   /** The position of the server that gets the requests. */
   #present = 0;
@@ -199,10 +202,12 @@ export class Transport {
   readonly #basePath: string;
   readonly #headers: Record<string, string>;
 
-  constructor({ url, key, connections }: ServerOptions, statistics: Statistics) {
+  constructor(options: ServerOptions, statistics: Statistics) {
+    const { url, key, connections, answerMs = ANSWER_MS } = options;
     this.#urls = url;
     this.#origin = url[0]!.origin;
     this.#connections = connections;
+    this.#answerMs = answerMs;
     this.#limiter = new ConnectionLimiter(connections);
     this.#statistics = statistics;
     this.#basePath = url[0]!.pathname.replace(/\/+$/, "");
@@ -244,8 +249,8 @@ export class Transport {
       connections: this.#connections,
       pipelining: 1,
       connect: { timeout: CONNECT_TIMEOUT_MS },
-      headersTimeout: ANSWER_TIMEOUT_MS,
-      bodyTimeout: ANSWER_TIMEOUT_MS,
+      headersTimeout: this.#answerMs,
+      bodyTimeout: this.#answerMs,
     });
     this.#pools.set(this.#origin, pool);
     return pool;

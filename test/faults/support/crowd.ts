@@ -1,27 +1,47 @@
 /**
- * Clients of a server under faults: each line sends one request at a time, and enters it in the
- * ledger before it is sent and after it is answered.
+ * Buyers of a server under faults, who know nothing of the others. A request enters the ledger
+ * before it is sent and after it is answered. A buyer whose connection is lost is not replaced.
  */
-import { Client } from "undici";
-import type { LedgerLine } from "../../../server/onsale/books.ts";
+import type { LedgerStep } from "../../../server/onsale/books.ts";
+import {
+  DONE,
+  drawProfile,
+  type Market,
+  type Outcome,
+  play,
+  shop,
+  type Step,
+  TAKEN,
+} from "../../../server/onsale/buyer.ts";
+import { Transport } from "../../../server/onsale/client.ts";
+import {
+  API_PATH,
+  type Booking,
+  createBooking,
+  STATUS_OK,
+  STATUS_SERVER_ERROR_MIN,
+  STATUS_SERVICE_UNAVAILABLE,
+  STATUS_TOO_MANY_REQUESTS,
+} from "../../../server/onsale/contract.ts";
 import { Random } from "../../../server/onsale/random.ts";
+import { Statistics } from "../../../server/onsale/statistics.ts";
 import type { LedgerFold } from "../../support/ledger-check.ts";
 import { sleep } from "../../support/server-process.ts";
 import type { House } from "./serving.ts";
 
-type Op = LedgerLine["op"];
-type Basket = Pick<LedgerLine, "session" | "seats" | "areas">;
-
-const COUNT_MAX = 4;
-const AREA_SHARE = 0.2;
-const SALE_SHARE = 0.15;
-const KEEP_SHARE = 0.02;
+/** Few seats are sold, so that long runs do not end for lack of them. */
+const HABITS = {
+  partySizes: [1, 2, 3, 4],
+  placesShare: 0.2,
+  giveUpShare: 0.83,
+  keepShare: 0.02,
+  thinkMs: { min: 0, max: 0 },
+  choicesMax: 1,
+};
 /** The pause before a request that was refused for lack of space is sent again. */
 const PAUSE_MS = 20;
-const TIMEOUT_MS = 300_000;
-const OK = 200;
-const TOO_MANY_REQUESTS = 429;
-const UNAVAILABLE = 503;
+/** Longer than any fault stops the server. */
+const ANSWER_MS = 300_000;
 
 export interface CrowdOptions {
   readonly url: string;
@@ -31,28 +51,34 @@ export interface CrowdOptions {
   readonly lines: number;
 }
 
+/** The outcome of the request is unknown. */
+class ConnectionLost extends Error {}
+
 export class Crowd {
-  /** The number of answers per status. */
-  readonly statuses = new Map<number, number>();
   /** Errors that ended a line, other than a lost connection: an unexpected answer, for example. */
   readonly failures: string[] = [];
   /** Settles when every line has ended: the server has ended, or `stop` was called. */
   readonly ended: Promise<void>;
   readonly #options: CrowdOptions;
-  /** The prefix of the sessions of this crowd. */
-  readonly #name: string;
-  #basketCount = 0;
+  readonly #transport: Transport;
+  readonly #market: Market<Booking>;
+  /** The number of answers per status. */
+  readonly #statuses = new Map<number, number>();
+  #buyerCount = 0;
   #answerCount = 0;
   readonly #waiting: { readonly count: number; readonly tell: () => void }[] = [];
   #isStopping = false;
 
   constructor(options: CrowdOptions) {
+    const { url, house, lines: connections } = options;
     this.#options = options;
-    this.#name = `crowd-${options.seed}`;
+    const server = { url: [new URL(url)], key: house.key, connections, answerMs: ANSWER_MS };
+    this.#transport = new Transport(server, new Statistics());
+    this.#market = blindMarket(house);
     this.ended = this.#run();
   }
 
-  /** Lets each line finish its basket. */
+  /** Lets each buyer finish. */
   stop(): Promise<void> {
     this.#isStopping = true;
     return this.ended;
@@ -67,32 +93,28 @@ export class Crowd {
   }
 
   answersOf(status: number): number {
-    return this.statuses.get(status) ?? 0;
+    return this.#statuses.get(status) ?? 0;
   }
 
   async #run(): Promise<void> {
     await Promise.all(Array.from({ length: this.#options.lines }, (_, i) => this.#line(i)));
+    await this.#transport.destroy();
   }
 
+  /** One buyer after the other. */
   async #line(number: number): Promise<void> {
-    const { url, house, seed } = this.#options;
+    const { seed } = this.#options;
     const random = Random.ofBuyer(seed, number + 1);
-    const timeouts = { headersTimeout: TIMEOUT_MS, bodyTimeout: TIMEOUT_MS };
-    const client = new Client(url, { pipelining: 1, ...timeouts });
+    const book = (step: Step<Booking>) => this.#book(step);
     try {
-      while (!this.#isStopping) await this.#serve(client, this.#draw(random, house), random);
+      while (!this.#isStopping) {
+        this.#buyerCount += 1;
+        const profile = drawProfile(HABITS, random, `crowd-${seed}-${this.#buyerCount}`);
+        await play(shop(profile, random, this.#market), book, sleep);
+      }
     } catch (error) {
-      // A lost connection has a code: the outcome of the request is unknown.
-      if (!(error instanceof Error && "code" in error)) this.failures.push(String(error));
-    } finally {
-      await client.destroy();
+      if (!(error instanceof ConnectionLost)) this.failures.push(String(error));
     }
-  }
-
-  async #serve(client: Client, basket: Basket, random: Random): Promise<void> {
-    if (!(await this.#ask(client, "lock", basket))) return;
-    if (random.chance(KEEP_SHARE)) return;
-    await this.#ask(client, random.chance(SALE_SHARE) ? "sale" : "unlock", basket);
   }
 
   #acknowledged(): void {
@@ -100,42 +122,32 @@ export class Crowd {
     for (const { count, tell } of this.#waiting) if (count === this.#answerCount) tell();
   }
 
-  #draw(random: Random, { seatIds, areaIds }: House): Basket {
-    this.#basketCount += 1;
-    const session = `${this.#name}-${this.#basketCount}`;
-    const count = random.between(1, COUNT_MAX);
-    if (random.chance(AREA_SHARE)) {
-      const id = areaIds[random.below(areaIds.length)]!;
-      return { session, seats: [], areas: [{ id, capacity: count }] };
-    }
-    const start = random.below(seatIds.length - count);
-    return { session, seats: seatIds.slice(start, start + count), areas: [] };
-  }
-
-  /** @returns Whether it was granted. @throws the error of a lost connection. */
-  async #ask(client: Client, op: Op, basket: Basket): Promise<boolean> {
+  /** @throws ConnectionLost */
+  async #book({ call: op, basket: booking }: Step<Booking>): Promise<Outcome> {
     const { house, fold } = this.#options;
-    fold.take({ op, step: "asked", ...basket });
+    const { sessionId: session, basket, body } = booking;
+    const enter = (step: LedgerStep) =>
+      fold.take({ op, step, session, seats: basket.seatIds, areas: basket.areas });
+    const path = `${API_PATH}/booking/${op}?eventId=${house.eventId}`;
+    enter("asked");
     for (;;) {
-      const { statusCode, body } = await client.request({
-        method: "POST",
-        path: `/api/private/v2.0/booking/${op}?eventId=${house.eventId}`,
-        headers: { "X-API-Key": house.key, "Content-Type": "application/json" },
-        body: JSON.stringify(bodyOf(basket)),
-      });
-      const text = await body.text();
-      this.statuses.set(statusCode, this.answersOf(statusCode) + 1);
-      if (statusCode === OK && text === "true") {
-        fold.take({ op, step: "answered", ...basket });
+      const result = await this.#transport.send({ method: "POST", path, body });
+      if (result.kind === "lost") throw new ConnectionLost(result.reason);
+      const { status } = result;
+      const text = result.body.toString();
+      this.#statuses.set(status, this.answersOf(status) + 1);
+      if (status === STATUS_OK && text === "true") {
+        enter("answered");
         this.#acknowledged();
-        return true;
+        return DONE;
       }
-      const isLater = statusCode === UNAVAILABLE || statusCode === TOO_MANY_REQUESTS;
-      if (!isLater && statusCode >= 500) throw new Error(`${op}: ${statusCode} ${text}`);
+      const isLater = status === STATUS_SERVICE_UNAVAILABLE || status === STATUS_TOO_MANY_REQUESTS;
+      if (!isLater && status >= STATUS_SERVER_ERROR_MIN)
+        throw new Error(`${op}: ${status} ${text}`);
       if (!isLater || op === "lock") {
-        fold.take({ op, step: "refused", ...basket });
+        enter("refused");
         if (isLater) await sleep(PAUSE_MS);
-        return false;
+        return TAKEN;
       }
       // It was not done, and is sent again until it is granted or the connection is lost.
       await sleep(PAUSE_MS);
@@ -143,10 +155,20 @@ export class Crowd {
   }
 }
 
-function bodyOf({ session, seats, areas }: Basket): object {
+/** Seats that follow each other, whether free or not. */
+function blindMarket({ seatIds, areaIds }: House): Market<Booking> {
   return {
-    sessionId: session,
-    seats: seats.map((id) => ({ id, capacity: null })),
-    groupOfSeats: areas,
+    choose: ({ sessionId, count, prefersPlaces }, random) => {
+      if (prefersPlaces) {
+        const id = areaIds[random.below(areaIds.length)]!;
+        return createBooking(sessionId, { seatIds: [], areas: [{ id, capacity: count }] });
+      }
+      const start = random.below(seatIds.length - count);
+      const seats = seatIds.slice(start, start + count);
+      return createBooking(sessionId, { seatIds: seats, areas: [] });
+    },
+    markLost: ({ sessionId }) => {
+      throw new Error(`the hold of session ${sessionId} is lost`);
+    },
   };
 }
