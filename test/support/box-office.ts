@@ -1,15 +1,20 @@
 /** A hall of three seats (A1, A2, A3) and a pit of ten places, on sale, through the library. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import path from "node:path";
 import { onTestFinished } from "vitest";
 import type { LayoutBody, StateSelection } from "../../engine/bodies.ts";
 import { type Frontrow, open, valueOf } from "../../persistence/library/library.ts";
 import { area, type Labels, labelsOf, layoutOf, section } from "./layout.ts";
-import { temporaryFolder } from "./server-process.ts";
 
 export const LAYOUT = layoutOf(section("Stalls", { A: "1 2 3" }), area("Pit", 10));
 
 /** A folder that does not exist yet, and is removed after the test. */
-export const newFolder = (): string => path.join(temporaryFolder(), "data");
+export function newFolder(): string {
+  const parent = mkdtempSync(path.join(tmpdir(), "frontrow-library-"));
+  onTestFinished(() => rmSync(parent, { recursive: true }));
+  return path.join(parent, "data");
+}
 
 export class BoxOffice {
   readonly folder: string;

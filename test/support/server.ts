@@ -4,38 +4,36 @@
  * owns C. Each organization has a venue, a schema, and an event with a price.
  */
 import { type Logger, pino } from "pino";
-import type { Caller, StateSelection } from "../../engine/bodies.ts";
 import type { EventStatus } from "../../engine/catalog.ts";
 import type { BookingKind } from "../../engine/commands.ts";
 import type { Engine } from "../../engine/engine.ts";
-import type {
-  AuditAnswers,
-  AuditOutcome,
-  AuditQuestion,
-  AuditTopic,
-} from "../../engine/queries/history.ts";
+import type { Caller, StateSelection } from "../../engine/bodies.ts";
 import { digest } from "../../engine/verify.ts";
-import { OpenTrail } from "../../persistence/audit/keeper.ts";
 import { Durations } from "../../persistence/log/log-writer.ts";
-import { WaitingWork } from "../../server/api/overload.ts";
-import type { Route } from "../../server/api/route.ts";
-import { type AuditTrail, ReplyBodies, type Services } from "../../server/api/services.ts";
 import { Keys } from "../../server/auth/keys.ts";
-import { RateLimits, Throttle } from "../../server/auth/limits.ts";
-import { Logins, Passwords } from "../../server/auth/logins.ts";
-import { Moves } from "../../server/cells/moves.ts";
 import { Copies } from "../../server/cluster/copies.ts";
+import { Logins, Passwords } from "../../server/auth/logins.ts";
+import { RateLimits, Throttle } from "../../server/auth/limits.ts";
+import { Moves } from "../../server/cells/moves.ts";
 import { OpenCommandSockets } from "../../server/commands/connection.ts";
 import { Dispatch } from "../../server/dispatch.ts";
 import { OpenLinks } from "../../server/gateway/link.ts";
-import type { Answer } from "../../server/http/answers.ts";
-import type { Request } from "../../server/http/front.ts";
+import { Metrics } from "../../server/observe/metrics.ts";
+import { Live } from "../../server/live/live.ts";
 import { LargeLayouts } from "../../server/layouts/large-layouts.ts";
 import { LayoutThreads } from "../../server/layouts/layout-thread.ts";
-import { Live } from "../../server/live/live.ts";
-import { Metrics } from "../../server/observe/metrics.ts";
 import { StoreReports } from "../../server/observe/progress.ts";
+import { type AuditTrail, ReplyBodies, type Services } from "../../server/api/services.ts";
 import { routeTable } from "../../server/routes/table.ts";
+import type { Route } from "../../server/api/route.ts";
+import { WaitingWork } from "../../server/api/overload.ts";
+import type { Answer } from "../../server/http/answers.ts";
+import type { Request } from "../../server/http/front.ts";
+import { JournalTrail } from "./audit.ts";
+import { World } from "./engine.ts";
+import { PromptJournal } from "./store.ts";
+import { LAYOUT_PACKER, startInProcess } from "./layout-thread.ts";
+import { area, type Labels, labelsOf, layoutOf, section, table } from "./layout.ts";
 import {
   ask,
   type CallOptions,
@@ -44,41 +42,6 @@ import {
   replyOf,
   requestOf,
 } from "./answers/exchange.ts";
-import { type MemoryJournal, World } from "./engine.ts";
-import { LAYOUT_PACKER, startInProcess } from "./layout-thread.ts";
-import { area, type Labels, labelsOf, layoutOf, section, table } from "./layout.ts";
-import { PromptJournal } from "./store.ts";
-
-// An audit trail that runs in this thread and reads the records of a journal in memory.
-
-const STORE = "11111111-2222-4333-8444-555555555555";
-const CHAIN = new Uint8Array(16);
-
-class JournalTrail implements AuditTrail {
-  readonly #journal: MemoryJournal;
-  #book: OpenTrail | null = null;
-
-  constructor(journal: MemoryJournal) {
-    this.#journal = journal;
-  }
-
-  get book(): OpenTrail {
-    return (this.#book ??= new OpenTrail(":memory:", STORE));
-  }
-
-  async ask<K extends AuditTopic>(
-    question: AuditQuestion<K>,
-  ): Promise<AuditOutcome<AuditAnswers[K]>> {
-    const { book } = this;
-    const { kept } = this.#journal;
-    const mark = { sequence: kept.length, chain: CHAIN };
-    for (const { sequence, timeMs, record } of kept.slice(book.row.sequence)) {
-      book.add(sequence, timeMs, record, mark);
-    }
-    book.commit(mark);
-    return book.answer(question as AuditQuestion) as AuditOutcome<AuditAnswers[K]>;
-  }
-}
 
 /** Requests with a bad key that are allowed per minute. */
 export const BAD_KEYS_MAX = 6_000;

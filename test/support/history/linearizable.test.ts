@@ -1,6 +1,6 @@
 /** The check of histories finds every violation, and accepts everything that may have happened. */
 import { describe, expect, test } from "vitest";
-import { Random } from "../sim/workload/random.ts";
+import { Random } from "../../sim/workload/random.ts";
 import {
   ACTIVE,
   type Booking,
@@ -13,7 +13,7 @@ import {
   type SeatCall,
   seatFaults,
   SOLD,
-} from "./linearizable.ts";
+} from "../linearizable.ts";
 
 const SEAT = 7;
 
