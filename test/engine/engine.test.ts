@@ -264,18 +264,6 @@ test("a journal that calls a record durable before it was appended breaks a prom
 
 // Callbacks that wait for the disk run in order, once, and never too early.
 
-test("a callback for a sequence number that is on disk runs at once, any other later", () => {
-  const queue = new DurabilityQueue(5);
-  const called: number[] = [];
-  queue.add(5, () => called.push(5));
-  queue.add(6, () => called.push(6));
-  expect(called).toEqual([5]);
-  queue.durable(5);
-  expect(called).toEqual([5]);
-  queue.durable(6);
-  expect(called).toEqual([5, 6]);
-});
-
 test("callbacks up to the durable mark run in the order in which they were added", () => {
   const queue = new DurabilityQueue(0);
   const called: string[] = [];

@@ -1,8 +1,6 @@
 /** The catalog: rows by key, and the prices of an event by slot. */
 import { expect, test } from "vitest";
 import { Catalog, type PriceRow } from "../../../engine/catalog.ts";
-import { ownEvent, ownRow } from "../../../engine/queries/access.ts";
-import { Result } from "../../../engine/results.ts";
 import { World } from "../../support/engine.ts";
 import { section } from "../../support/layout.ts";
 
@@ -39,17 +37,4 @@ test("a new price takes the lowest slot that is free", () => {
   expect(catalog.prices.get(world.createPrice("New"))!.slot).toBe(1);
   expect(catalog.prices.get(half)!.slot).toBe(2);
   expect(catalog.prices.get(world.createPrice("Newer"))!.slot).toBe(3);
-});
-
-test("a row of another organization is denied, and an unknown row is not found", () => {
-  const world = new World([section("Stalls", { A: "1" })]);
-  const { caller, event, eventId } = world;
-  const other = world.createOrganization(world.tenant, "Other");
-  const { state } = world.engine;
-  expect(ownRow(event, caller, "event")).toBe(event);
-  expect(ownRow(event, other, "event")).toMatchObject({ refused: Result.ACCESS_DENIED });
-  expect(ownRow(undefined, caller, "event")).toMatchObject({ refused: Result.ENTITY_NOT_FOUND });
-  expect(ownEvent(state, caller, eventId)).toBe(event);
-  expect(ownEvent(state, other, eventId)).toBeNull();
-  expect(ownEvent(state, caller, "nowhere")).toBeNull();
 });

@@ -47,6 +47,8 @@ test("an organization leaves, or stays; after it has left, nothing follows", () 
   expect(become(made, "LEAVING")).toBe(Result.OK);
   expect(become(made, "LEFT")).toBe(Result.OK);
   expect(become(made, null)).toBe(Result.INVALID_STATUS_TRANSITION);
+  const late = made.book("unlock", made.selection("A", "A1"));
+  expect(late.refused).toBe(Result.ORGANIZATION_MOVED);
   const { move } = made.engine.state.catalog.organizations.get(made.caller.organizationId)!;
   expect(move).toEqual(MOVES.LEFT);
   expect(replayed(made.journal).catalog.away.get(made.caller.organizationId)).toEqual(MOVES.LEFT);

@@ -208,11 +208,6 @@ test("one seat without coordinates makes the whole row follow its labels", () =>
   expect(pairs(nulls)).toEqual(["1-2", "2-3"]);
 });
 
-test("seats at one point are ordered by label", () => {
-  const row = seatsAt([1, 1, 1].map((x) => [x, x] as const));
-  expect(orderRow(row).order).toEqual([0, 1, 2]);
-});
-
 test("rows of no, one and two seats have no, no and one pair of neighbours", () => {
   expect(orderRow([])).toEqual({ order: [], aisleAfter: [] });
   expect(pairs(seatsAt([[0, 0]]))).toEqual([]);

@@ -2,7 +2,12 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { Broken } from "../../../engine/assert.ts";
+import type { CatalogPut } from "../../../engine/catalog.ts";
 import { Move } from "../../../engine/inventory/states.ts";
+import type { LayoutDocument } from "../../../engine/layout/document.ts";
+import { buildLayout } from "../../../engine/layout/layout.ts";
+import { PackedLayout } from "../../../engine/layout/packed.ts";
+import { runsOfZones, type ZoneChange } from "../../../engine/layout/zones.ts";
 import {
   type CatalogRecord,
   type LogRecord,
@@ -13,7 +18,21 @@ import {
 import { Malformed } from "../../../persistence/disk/faults.ts";
 import { OtherFormat } from "../../../persistence/disk/formats.ts";
 import { ByteReader, ByteWriter } from "../../../persistence/log/bytes.ts";
-import { decodeRecords, encodeRecord } from "../../../persistence/log/codec.ts";
+import {
+  decodeRecords,
+  encodeRecord,
+  packCatalog,
+  unpackCatalog,
+} from "../../../persistence/log/codec.ts";
+import { FRAME_HEADER_BYTES } from "../../../persistence/log/frame.ts";
+import {
+  loadedRow,
+  packLayout,
+  storedPut,
+  storedRow,
+  withLayoutJson,
+} from "../../../persistence/log/layout-packing.ts";
+import { Batch } from "../../../persistence/log/log-writer.ts";
 import { recordOf, timeOf } from "./log-fixture.ts";
 
 interface Entry {
@@ -49,8 +68,8 @@ const count = fc.maxSafeNat();
 const u32 = fc.nat(0xffff_ffff);
 /** Objects with the usual prototype. */
 const plain = { noNullPrototype: true };
-const actor = fc.record({ kind: fc.constantFrom(0, 1, 2, 3), id: count }, plain);
-const text = fc.string({ unit: "grapheme", maxLength: 60 });
+const anyActor = fc.record({ kind: fc.constantFrom(0, 1, 2, 3), id: count }, plain);
+const anyText = fc.string({ unit: "grapheme", maxLength: 60 });
 const words = fc.uint32Array({ maxLength: 50 });
 const triples = fc
   .array(fc.tuple(u32, u32, u32), { maxLength: 20 })
@@ -58,13 +77,13 @@ const triples = fc
 const move: fc.Arbitrary<MoveRecord> = fc.record(
   {
     type: fc.constant(RecordType.MOVE),
-    actor,
+    actor: anyActor,
     partition: u32,
     move: fc.constantFrom(...Object.values(Move)),
     hold: u32,
     expiresAtMs: count,
-    session: text,
-    holdType: text,
+    session: anyText,
+    holdType: anyText,
     seats: words,
     areas: triples,
   },
@@ -73,7 +92,7 @@ const move: fc.Arbitrary<MoveRecord> = fc.record(
 const price: fc.Arbitrary<PriceRecord> = fc.record(
   {
     type: fc.constant(RecordType.PRICE),
-    actor,
+    actor: anyActor,
     partition: u32,
     runs: triples,
     areas: triples,
@@ -91,7 +110,7 @@ const anyRow = fc.dictionary(
 const catalog = fc.record(
   {
     type: fc.constant(RecordType.CATALOG),
-    actor,
+    actor: anyActor,
     nextId: count,
     puts: fc.array(fc.record({ table: fc.constantFrom("venues", "layouts"), row: anyRow }, plain)),
     removes: fc.array(
@@ -256,3 +275,178 @@ function catalogWith(row: object): CatalogRecord {
     removes: [],
   } as unknown as CatalogRecord;
 }
+
+// Zones of many objects in a record of the log.
+
+const SEATS = 200_000;
+
+function zoneRecord(zones: readonly ZoneChange[]): CatalogRecord {
+  const actor = { kind: 1, id: 2 } as const;
+  const type = RecordType.CATALOG;
+  return { type, actor, nextId: 1_000_000, puts: [], removes: [{ table: "zones", key: 9 }], zones };
+}
+
+test("zones come back as rows, and the removed ones before other removes", () => {
+  const runs = Float64Array.from([10, 2, 7, 20, 1, 0, 30, 1, 8]);
+  const { puts, removes } = unpackCatalog(packCatalog(zoneRecord([{ schemaId: 5, runs }])));
+  const row = (id: number, zoneId: number) => ({
+    table: "zoneAssignments",
+    row: { id, schemaId: 5, zoneId },
+  });
+  expect(puts).toEqual([row(10, 7), row(11, 7), row(30, 8)]);
+  expect(removes).toEqual([
+    { table: "zoneAssignments", key: 20 },
+    { table: "zones", key: 9 },
+  ]);
+});
+
+test("a zone of every seat takes a few bytes in the log", () => {
+  const zones = new Map(Array.from({ length: SEATS }, (_, i) => [100 + i, 7]));
+  const bytes = packCatalog(zoneRecord([{ schemaId: 5, runs: runsOfZones(zones) }]));
+  expect(bytes.length).toBeLessThan(200);
+  expect(unpackCatalog(bytes).puts).toHaveLength(SEATS);
+});
+
+test.each([
+  ["ids that were not given out", [999_999, 2, 7]],
+  ["a part of an id", [1.5, 1, 7]],
+  ["a negative number of objects", [1, -1, 7]],
+])("runs of %s are malformed", (_, runs) => {
+  const bytes = () => {
+    const packed = packCatalog(zoneRecord([{ schemaId: 5, runs: Float64Array.from([1, 1, 7]) }]));
+    const wrong = Buffer.from(Float64Array.from(runs).buffer);
+    const right = Buffer.from(Float64Array.from([1, 1, 7]).buffer);
+    wrong.copy(packed, packed.indexOf(right));
+    return packed;
+  };
+  expect(() => unpackCatalog(bytes())).toThrow(Malformed);
+});
+
+// Large layouts in the log.
+
+const DOCUMENT: LayoutDocument = {
+  sectors: [{ id: 1, guid: "s", name: "Parkett ü 🎭", ga: false }],
+  rows: [{ id: 2, guid: "r", sectorGuid: "s", rowNumber: "A" }],
+  seats: Array.from({ length: 500 }, (_, i) => {
+    return { id: 3 + i, guid: `${i}`, rowGuid: "r", name: `${i}`, x: i / 3, note: null };
+  }),
+  shapes: [],
+  clientViewBox: null,
+};
+const schema: CatalogPut = { table: "clones", row: { id: "c", organizationId: 1, schemaId: 9 } };
+const layoutRecord = (document: LayoutDocument) => ({
+  type: RecordType.CATALOG,
+  actor: { kind: 1, id: 1 } as const,
+  nextId: 1_000,
+  removes: [],
+  puts: [
+    schema,
+    {
+      table: "layouts",
+      row: { id: 9, document, version: 2 },
+      made: { layout: buildLayout(DOCUMENT) },
+    } as const,
+  ],
+});
+
+test("a packed layout in a record is read back packed, with the same document", () => {
+  const bytes = packCatalog(layoutRecord(packLayout(JSON.stringify(DOCUMENT))));
+  expect(bytes.length).toBeLessThan(JSON.stringify(DOCUMENT).length / 2);
+  const [first, second] = unpackCatalog(bytes).puts;
+  expect(first).toEqual(schema);
+  const row = second!.table === "layouts" ? second.row : undefined;
+  expect(row!.document).toBeInstanceOf(PackedLayout);
+  expect(JSON.parse(JSON.stringify(row))).toEqual({
+    id: 9,
+    document: DOCUMENT,
+    version: 2,
+  });
+});
+
+test("a layout that is not packed is stored as before, without what was built of it", () => {
+  const { puts } = unpackCatalog(packCatalog(layoutRecord(DOCUMENT)));
+  const row = { id: 9, document: DOCUMENT, version: 2 };
+  expect(puts).toEqual([schema, { table: "layouts", row }]);
+  expect(storedPut(schema)).toBe(schema);
+});
+
+test("a packed layout of several pieces is read back, whatever its texts look like", () => {
+  const name = `[{"a":[1,2]},{"b":"\\"}] \\\\ , ü 🎭`;
+  const seats = Array.from({ length: 30_000 }, (_, i) => {
+    return { id: 3 + i, guid: `${i}`, rowGuid: "r", name, tags: [i, [name], { "],": "}" }] };
+  });
+  for (const document of [
+    { ...DOCUMENT, seats, clientViewBox: [[1, 2], "3,"] },
+    { ...DOCUMENT, seats, shapes: [[], {}], clientViewBox: { a: [1, { b: "," }], c: "]" } },
+    { ...DOCUMENT, sectors: [], rows: [], seats: [] },
+  ]) {
+    const json = JSON.stringify(document);
+    const packed = packLayout(json);
+    expect(JSON.stringify(packed)).toBe(json);
+  }
+});
+
+test("a packed layout in a snapshot is a short text, and is read back packed", () => {
+  const put = layoutRecord(packLayout(JSON.stringify(DOCUMENT))).puts[1]!;
+  const text = storedRow(put);
+  expect(text.length).toBeLessThan(JSON.stringify(DOCUMENT).length / 2);
+  const loaded = loadedRow("layouts", text);
+  const row = loaded.table === "layouts" ? loaded.row : undefined;
+  expect(row!.document).toBeInstanceOf(PackedLayout);
+  expect(JSON.parse(JSON.stringify(row))).toEqual({
+    id: 9,
+    document: DOCUMENT,
+    version: 2,
+  });
+});
+
+test("any other row in a snapshot is its JSON", () => {
+  const { puts } = layoutRecord(DOCUMENT);
+  for (const put of [schema, { table: puts[1]!.table, row: puts[1]!.row }] as CatalogPut[]) {
+    expect(storedRow(put)).toBe(JSON.stringify(put.row));
+    expect(loadedRow(put.table, storedRow(put))).toEqual(put);
+  }
+});
+
+test("the JSON of a packed layout is freed after its use", () => {
+  const { bytes } = packLayout(JSON.stringify(DOCUMENT));
+  const json = withLayoutJson(bytes, (given) => {
+    expect(JSON.parse(given.toString())).toEqual(DOCUMENT);
+    return given;
+  });
+  expect(json).toHaveLength(0);
+  expect(() => withLayoutJson(bytes, () => JSON.parse("no"))).toThrow(SyntaxError);
+});
+
+// A batch takes a whole record or nothing of it.
+
+const GOOD: CatalogRecord = {
+  type: RecordType.CATALOG,
+  actor: { kind: 0, id: 0 },
+  nextId: 2,
+  puts: [],
+  removes: [],
+};
+
+test("a record that cannot be encoded does not change the batch", () => {
+  const batch = new Batch();
+  batch.add(1, GOOD);
+  const { bytes } = batch;
+  const bad = { ...GOOD, actor: { kind: 77, id: 0 } } as unknown as CatalogRecord;
+  expect(() => batch.add(2, bad)).toThrow(Broken);
+  expect([batch.bytes, batch.recordCount]).toEqual([bytes, 1]);
+});
+
+test("a drawing with a great many members is encoded", () => {
+  const many = Object.fromEntries(Array.from({ length: 70_000 }, (_, i) => [`m${i}`, i]));
+  const document = { sectors: [], rows: [], seats: [], shapes: [{ many }], clientViewBox: many };
+  const put = { table: "layouts", row: { id: 1, document, version: 1 } } as const;
+  const batch = new Batch();
+  batch.add(1, { ...GOOD, puts: [put] });
+  const facts = { flags: 0, firstSequence: 1, durableSequence: 0, epoch: 1, offset: 4_096 };
+  const { frame } = batch.seal(facts, Buffer.alloc(16));
+  const payload = frame.subarray(FRAME_HEADER_BYTES, batch.bytes);
+  const decoded: unknown[] = [];
+  decodeRecords(payload, 1, 1, (_sequence, _timeMs, record) => decoded.push(record));
+  expect(decoded).toEqual([{ ...GOOD, puts: [put] }]);
+});

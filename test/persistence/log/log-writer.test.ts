@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { Broken } from "../../../engine/assert.ts";
 import { Admission } from "../../../engine/ports.ts";
+import { type DiskFault, LogFailed } from "../../../persistence/disk/faults.ts";
 import {
   FrameFlag,
   type FrameHeader,
@@ -11,15 +12,16 @@ import {
 } from "../../../persistence/log/frame.ts";
 import { PENDING_BYTES_MAX, PENDING_RECORDS_MAX } from "../../../persistence/log/log-writer.ts";
 import { openLog } from "../../../persistence/log/recover.ts";
-import { FILL_STEP_BYTES } from "../../../persistence/log/segments.ts";
+import { FILL_STEP_BYTES, makeSpare, roomIn, Spares } from "../../../persistence/log/segments.ts";
 import type { FakeDisk } from "../../support/disk/fake-disk.ts";
+import type { Operation, Outcome } from "../../support/disk/process-disk.ts";
 import {
+  emptyDisk,
   LogProcess,
   ManualTime,
-  STORE_ID,
-  emptyDisk,
   segmentPaths,
   settle,
+  STORE_ID,
 } from "./log-fixture.ts";
 
 /** The frames of the newest segment. */
@@ -355,4 +357,204 @@ test("while too many records wait for the disk, others are refused", async () =>
   await settle();
   expect(log.durable).toEqual([PENDING_RECORDS_MAX]);
   expect(log.journal.admission()).toBe(Admission.OPEN);
+});
+
+// The journal on a failing disk: acknowledgements, reports, and the next start.
+
+/** Gives another outcome to the k-th operation of this kind on the log. */
+function atLogStep(disk: FakeDisk, operation: Operation, k: number, outcome: Outcome): void {
+  let seen = 0;
+  disk.decide = (step) => {
+    if (step.operation !== operation || !step.path.endsWith(".log")) return null;
+    seen += 1;
+    return seen === k ? outcome : null;
+  };
+}
+
+test("after a failed sync nothing is acknowledged, and the failure is reported once", async () => {
+  for (let k = 1; k <= 6; k++) {
+    const disk = emptyDisk();
+    const log = await LogProcess.start({ disk });
+    atLogStep(disk, "sync", k, { code: "EIO" });
+    for (let i = 0; i < 10; i++) await log.commit(2);
+    expect(log.durable).toHaveLength(k - 1);
+    expect(log.failures).toHaveLength(1);
+    expect(log.failures[0]).toMatchObject({ exitCode: 70, cause: { code: "EIO" } });
+    expect(log.journal.admission()).toBe(Admission.UNAVAILABLE);
+    await log.time.pass(5_000);
+    expect(log.durable).toHaveLength(k - 1);
+    await expect(log.close()).rejects.toThrow(LogFailed);
+    expect(log.failures).toHaveLength(1);
+  }
+});
+
+test("a short write is completed by a second one", async () => {
+  const disk = emptyDisk();
+  const log = await LogProcess.start({ disk });
+  atLogStep(disk, "write", 1, { writtenBytes: 100 });
+  await log.commit(3);
+  expect(log.durable).toEqual([3]);
+  disk.kill();
+  const next = await LogProcess.start({ disk });
+  expect(next.report).toMatchObject({ records: 3, tornBytes: 0 });
+});
+
+test("a short write whose rest fails the log is a torn end for the next start", async () => {
+  const disk = emptyDisk();
+  const log = await LogProcess.start({ disk });
+  await log.commit(1);
+  let writes = 0;
+  disk.decide = ({ path, operation }) => {
+    if (operation !== "write" || !path.endsWith(".log")) return null;
+    writes += 1;
+    return writes === 1 ? { writtenBytes: 100 } : { code: "ENOSPC" };
+  };
+  await log.commit(3);
+  expect(log.durable).toEqual([1]);
+  expect(log.failures).toMatchObject([{ cause: { code: "ENOSPC", operation: "write" } }]);
+  disk.kill();
+  disk.decide = () => null;
+  const next = await LogProcess.start({ disk });
+  expect(next.report).toMatchObject({ records: 1, tornBytes: 100 });
+});
+
+test("close fails if a file cannot be closed", async () => {
+  const disk = emptyDisk();
+  const log = await LogProcess.start({ disk });
+  await log.commit(1);
+  disk.decide = ({ operation }) => (operation === "close" ? { code: "EIO" } : null);
+  await expect(log.close()).rejects.toMatchObject({ cause: { operation: "close" } });
+});
+
+test("a segment that cannot be started fails the log", async () => {
+  for (const operation of ["write", "sync", "rename", "close"] as const) {
+    const disk = emptyDisk();
+    const log = await LogProcess.start({ disk, segmentBytes: 16 * 1024 });
+    await settle();
+    disk.decide = (step) =>
+      step.operation === operation && (operation === "close" || step.path.includes("spare"))
+        ? { code: "EIO" }
+        : null;
+    for (let i = 0; i < 40 && log.failures.length === 0; i++) await log.commit(1);
+    expect(log.failures).toMatchObject([{ cause: { code: "EIO", operation } }]);
+    const { acknowledged } = log;
+    disk.kill();
+    disk.decide = () => null;
+    const next = await LogProcess.start({ disk });
+    expect(next.report.records).toBeGreaterThanOrEqual(acknowledged);
+  }
+});
+
+// Spares are ready before they are needed, long enough, and removed in the end.
+
+const SEGMENT_BYTES = 16 * 1024;
+
+function sparesOn(disk: FakeDisk) {
+  const time = new ManualTime();
+  let readyCount = 0;
+  const spares = new Spares({
+    disk: disk.process!,
+    scheduler: time,
+    folder: "/data",
+    segmentBytes: SEGMENT_BYTES,
+    onReady: () => (readyCount += 1),
+  });
+  return { spares, time, readyCount: () => readyCount };
+}
+
+function closing(spares: Spares): Promise<DiskFault | null> {
+  return new Promise((resolve) => spares.close(resolve));
+}
+
+test("a spare is a file of zeros that survives a power cut", async () => {
+  const disk = emptyDisk();
+  const bytes = 2 * 1024 * 1024 + 512;
+  await new Promise((resolve) => makeSpare(disk.process!, "/data/a.tmp", bytes, resolve));
+  disk.process!.syncFolderNow("/data");
+  disk.losePower();
+  expect(disk.files().get("/data/a.tmp")!.equals(Buffer.alloc(bytes))).toBe(true);
+});
+
+test("a spare is made once per request, and its taker owns it", async () => {
+  const disk = emptyDisk();
+  const { spares, readyCount } = sparesOn(disk);
+  expect(spares.roomBytes).toBe(0);
+  spares.request(0);
+  spares.request(100);
+  await settle();
+  expect(readyCount()).toBe(1);
+  expect(spares.roomBytes).toBe(roomIn(SEGMENT_BYTES));
+  expect(spares.take(spares.roomBytes + 1)).toBeNull();
+  expect(spares.take(spares.roomBytes)!.bytes).toBe(SEGMENT_BYTES);
+  expect(spares.roomBytes).toBe(0);
+  expect(await closing(spares)).toBeNull();
+  expect(disk.files().size).toBe(1);
+});
+
+test("a spare that is too small is replaced by a longer one", async () => {
+  for (const wait of [settle, () => Promise.resolve()]) {
+    const disk = emptyDisk();
+    const { spares } = sparesOn(disk);
+    spares.request(0);
+    await wait();
+    spares.request(100_000);
+    await settle();
+    expect(spares.roomBytes).toBeGreaterThanOrEqual(100_000 + roomIn(SEGMENT_BYTES));
+    expect(disk.files().size).toBe(1);
+  }
+});
+
+test("a ready spare stays while there is no space for a longer one", async () => {
+  const disk = emptyDisk();
+  const { spares, time } = sparesOn(disk);
+  spares.request(0);
+  await settle();
+  disk.decide = ({ operation }) => (operation === "write" ? { code: "ENOSPC" } : null);
+  spares.request(100_000);
+  await settle();
+  expect(spares.fault).toMatchObject({ code: "ENOSPC" });
+  expect(spares.roomBytes).toBe(roomIn(SEGMENT_BYTES));
+  disk.decide = () => null;
+  // Without another request it is not tried again: the disk is not filled repeatedly.
+  await time.pass(1_000);
+  expect(spares.roomBytes).toBe(roomIn(SEGMENT_BYTES));
+  spares.request(100_000);
+  await settle();
+  expect(spares.roomBytes).toBeGreaterThanOrEqual(100_000);
+  expect(spares.fault).toBeNull();
+});
+
+test("a spare that cannot be made leaves no file, and is tried again", async () => {
+  for (const operation of ["create", "write", "sync"] as const) {
+    const disk = emptyDisk();
+    const { spares, time, readyCount } = sparesOn(disk);
+    disk.decide = (step) => (step.operation === operation ? { code: "ENOSPC" } : null);
+    spares.request(0);
+    await settle();
+    expect(spares.fault).toMatchObject({ code: "ENOSPC", operation });
+    expect(disk.files().size).toBe(0);
+    await time.pass(999);
+    disk.decide = () => null;
+    await time.pass(0);
+    expect(readyCount()).toBe(0);
+    await time.pass(1);
+    expect(readyCount()).toBe(1);
+    expect(spares.fault).toBeNull();
+  }
+});
+
+test("close removes the spare, even one that is being made, and stops retrying", async () => {
+  for (const code of [null, "ENOSPC"]) {
+    for (const wait of [settle, () => Promise.resolve()]) {
+      const disk = emptyDisk();
+      const { spares, time } = sparesOn(disk);
+      if (code !== null) disk.decide = (s) => (s.operation === "write" ? { code } : null);
+      spares.request(0);
+      await wait();
+      await closing(spares);
+      spares.request(0);
+      await time.pass(5_000);
+      expect(disk.files().size).toBe(0);
+    }
+  }
 });

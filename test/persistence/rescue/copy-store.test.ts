@@ -1,14 +1,20 @@
 /** Backup and restore: complete copies, even of a store that is in use. */
-import Database from "better-sqlite3";
 import fs from "node:fs";
 import path from "node:path";
+import Database from "better-sqlite3";
 import { expect, onTestFinished, test } from "vitest";
 import { digest } from "../../../engine/verify.ts";
 import { type CopyDisk, type DiskFile, realDisk } from "../../../persistence/disk/disk.ts";
 import { DiskFault } from "../../../persistence/disk/faults.ts";
-import { backupFolder, restoreFolder } from "../../../persistence/rescue/copy-store.ts";
+import {
+  backupFolder,
+  HeldFolder,
+  PARTIAL_SUFFIX,
+  restoreFolder,
+} from "../../../persistence/rescue/copy-store.ts";
+import { ArrivingCopy, messagesOf } from "../../../persistence/rescue/join.ts";
 import { verifyFolder } from "../../../persistence/rescue/verify.ts";
-import { sameFiles } from "../log/log-fixture.ts";
+import { sameFiles, STORE_ID } from "../log/log-fixture.ts";
 import { contentOf, folderOf, removeFolder } from "../store/store-fixture.ts";
 import {
   flip,
@@ -365,4 +371,203 @@ test("a backup is synced before it gets its name, and leaves no file open", asyn
   backup(folder, to, disk);
   expect([renamed, ...unsynced]).toEqual([1]);
   expect([...open].map((file) => file.path)).toEqual([]);
+});
+
+// Obstacles to a backup, and to reading a folder in use; each is named.
+
+test("an unfinished backup with other files is not replaced", async () => {
+  const from = await storeOf({ snapshots: 1, batches: 1 });
+  const to = placeOf();
+  const partial = `${to}${PARTIAL_SUFFIX}`;
+  fs.mkdirSync(partial);
+  fs.writeFileSync(path.join(partial, "thesis.txt"), "years of work");
+  const act = () => backupFolder({ disk: realDisk, from, to });
+  expect(act).toThrow("it has other files: thesis.txt");
+  expect(fs.readdirSync(partial)).toEqual(["thesis.txt"]);
+});
+
+test("an unfinished backup is replaced, whatever it contains", async () => {
+  const from = await storeOf({ snapshots: 1, batches: 1 });
+  const to = placeOf();
+  const partial = `${to}${PARTIAL_SUFFIX}`;
+  fs.mkdirSync(path.join(partial, "snapshots"), { recursive: true });
+  fs.writeFileSync(path.join(partial, "store.json"), "{}");
+  fs.writeFileSync(path.join(partial, "snapshots", "0000000000000001.sqlite"), "half");
+  expect(backupFolder({ disk: realDisk, from, to })).toMatchObject({ findings: [], snapshots: 1 });
+  expect(fs.existsSync(partial)).toBe(false);
+});
+
+test("a file that shrinks while it is copied fails the backup", async () => {
+  const from = await storeOf({ snapshots: 1, batches: 1 });
+  const [snapshot] = snapshotsIn(from);
+  const disk: CopyDisk = {
+    ...realDisk,
+    openNow(name) {
+      const file = realDisk.openNow(name);
+      if (name === snapshot) file.readNow = () => 0;
+      return file;
+    },
+  };
+  const to = placeOf();
+  const fault = new DiskFault("read all of", snapshot!, "TRUNCATED");
+  expect(() => backupFolder({ disk, from, to })).toThrow(fault.message);
+  expect(fs.existsSync(to)).toBe(false);
+});
+
+test("a damaged backup is refused with its first finding and the number of others", async () => {
+  const from = placeOf();
+  backupFolder({ disk: realDisk, from: await storeOf({ snapshots: 0, batches: 60 }), to: from });
+  const to = placeOf();
+  const restore = () => restoreFolder({ disk: realDisk, from, to });
+  const segments = segmentsIn(from);
+  flip(segments[2]!, 5_000);
+  expect(restore).toThrow(new RegExp(`${path.basename(segments[2]!)} at byte .*later segments; `));
+  flip(segments[1]!, 5_000);
+  expect(restore).toThrow(new RegExp(`${path.basename(segments[1]!)} at byte .*, and 1 more; `));
+  expect(fs.existsSync(to)).toBe(false);
+});
+
+test("a store that never had a log can be copied", () => {
+  const from = folderOf();
+  const identity = { version: 1, storeId: STORE_ID, createdAt: "2026-01-01", hasLog: false };
+  fs.writeFileSync(path.join(from, "store.json"), JSON.stringify(identity));
+  const to = placeOf();
+  const copied = backupFolder({ disk: realDisk, from, to });
+  expect(copied).toMatchObject({ findings: [], segments: 0, snapshots: 0, sequence: 0 });
+  expect(verifyFolder({ disk: realDisk, folder: to })).toMatchObject({
+    findings: [],
+    digest: null,
+  });
+});
+
+test("a file that is missing each time it is opened is reported after 20 attempts", async () => {
+  const folder = await storeOf({ snapshots: 0, batches: 1 });
+  const [segment] = segmentsIn(folder);
+  for (const [code, tries] of [
+    ["ENOENT", 20],
+    ["EIO", 1],
+  ] as const) {
+    let opened = 0;
+    const disk: CopyDisk = {
+      ...realDisk,
+      openNow(name) {
+        if (name !== segment) return realDisk.openNow(name);
+        opened += 1;
+        throw new DiskFault("open", name, code);
+      },
+    };
+    expect(() => HeldFolder.hold(disk, folder)).toThrow(`cannot open ${segment}: ${code}`);
+    expect(opened).toBe(tries);
+  }
+});
+
+test("a file that is created after a folder was opened is invisible to its readers", async () => {
+  const folder = await storeOf({ snapshots: 0, batches: 1 });
+  const held = HeldFolder.hold(realDisk, folder);
+  fs.writeFileSync(path.join(folder, "late.txt"), "late");
+  expect(held.listNow(folder)?.toSorted()).toEqual(["secret", "store.json"]);
+  expect(held.listNow(`${folder}/none`)).toBeNull();
+  expect(() => held.openNow(`${folder}/late.txt`)).toThrow("ENOENT");
+  held.release();
+  const nothing = HeldFolder.hold(realDisk, `${folder}/none`);
+  expect(nothing.listNow(`${folder}/none`)).toEqual([]);
+  nothing.release();
+});
+
+// Copies of a store as messages to another host.
+
+test("a copy that has come is complete and private, and its source is unchanged", async () => {
+  const folder = await storeOf({ snapshots: 3, batches: 10 });
+  const before = contentOf(folder);
+  const to = placeOf();
+  const seen: number[] = [];
+  const onWork = (what: string, done: number, total: number) => {
+    if (what === "receiving bytes") seen.push(done / total);
+  };
+  const copy = new ArrivingCopy({ disk: realDisk, to, onWork });
+  for (const message of messagesOf(realDisk, folder)) copy.take(message);
+  expect(copy.isWhole).toBe(true);
+  expect(copy.finish()).toMatchObject({
+    findings: [],
+    leftOut: [],
+    sequence: 500,
+    snapshots: 2,
+    digest: history.digestAt(500),
+  });
+  expect(seen.at(-1)).toBe(1);
+  expect(sameFiles(contentOf(folder), before)).toBe(true);
+  expect(fs.readdirSync(folder)).not.toContain("sending");
+  for (const file of contentOf(to).keys()) expect(fs.statSync(file).mode & 0o777).toBe(0o600);
+  expect(fs.readdirSync(path.dirname(to))).toEqual(["copy"]);
+});
+
+test("a copy of a store in use has everything that was acknowledged before", async () => {
+  const folder = await storeOf({ snapshots: 1, batches: 4 });
+  const process = await start(folder);
+  await process.commit(3);
+  const { durable } = process;
+  const to = placeOf();
+  const copy = new ArrivingCopy({ disk: realDisk, to });
+  for (const message of messagesOf(realDisk, folder)) {
+    copy.take(message);
+    await process.commit(1);
+  }
+  const copied = copy.finish();
+  expect(copied.sequence).toBeGreaterThanOrEqual(durable);
+  expect(copied.digest).toBe(history.digestAt(copied.sequence));
+  await process.close();
+  expect(verifyFolder({ disk: realDisk, folder: to }).findings).toEqual([]);
+});
+
+test("a damaged snapshot is left out of a copy", async () => {
+  const folder = await storeOf({ snapshots: 3, batches: 2 });
+  const [newest] = snapshotsIn(folder);
+  flip(newest!, 100);
+  const copy = new ArrivingCopy({ disk: realDisk, to: placeOf() });
+  for (const message of messagesOf(realDisk, folder)) copy.take(message);
+  const { leftOut, snapshots } = copy.finish();
+  expect(leftOut).toHaveLength(1);
+  expect(snapshots).toBe(1);
+});
+
+test("a copy that was changed on its way, or names a file elsewhere, is refused", async () => {
+  const folder = await storeOf({ snapshots: 1, batches: 2 });
+  const sent = [...messagesOf(realDisk, folder)];
+  const receive = (messages: readonly (string | Uint8Array)[]) => {
+    const copy = new ArrivingCopy({ disk: realDisk, to: placeOf() });
+    for (const message of messages) copy.take(message);
+    return copy;
+  };
+  const changed = sent.map((message) =>
+    typeof message === "string" ? message : message.map((byte, i) => (i === 7 ? byte ^ 1 : byte)),
+  );
+  expect(() => receive(changed)).toThrow("expected the files as they were sent, found other bytes");
+  const file = (name: string) => JSON.stringify({ kind: "file", name, bytes: 1 });
+  for (const name of ["../other", "/etc/other", "wal/../../other", "a/b"]) {
+    expect(() => receive([file(name)])).toThrow("expected a file of a data folder");
+  }
+  expect(() => receive([file("store.json"), file("secret")])).toThrow(
+    "expected the rest of a file",
+  );
+  expect(() => receive([file("store.json"), Buffer.from("ab")])).toThrow("more bytes");
+  expect(() => receive(["<html>"])).toThrow("expected a note about the copy, found other text");
+  expect(receive(sent.slice(0, -1)).isWhole).toBe(false);
+});
+
+test("an attempt that was interrupted leaves nothing, or what the next one removes", async () => {
+  const folder = await storeOf({ snapshots: 1, batches: 2 });
+  const sent = [...messagesOf(realDisk, folder)];
+  const to = placeOf();
+  const abandoned = new ArrivingCopy({ disk: realDisk, to });
+  for (const message of sent.slice(0, 4)) abandoned.take(message);
+  abandoned.abandon();
+  expect(fs.readdirSync(path.dirname(to))).toEqual([]);
+  const killed = new ArrivingCopy({ disk: realDisk, to });
+  for (const message of sent.slice(0, -1)) killed.take(message);
+  expect(fs.readdirSync(path.dirname(to))).toEqual(["copy.partial"]);
+  const again = new ArrivingCopy({ disk: realDisk, to });
+  for (const message of sent) again.take(message);
+  expect(again.finish().findings).toEqual([]);
+  expect(fs.readdirSync(path.dirname(to))).toEqual(["copy"]);
+  expect(() => new ArrivingCopy({ disk: realDisk, to })).toThrow("it is not empty");
 });

@@ -13,6 +13,8 @@ import { diskOn, folderOf, StoreProcess } from "../store/store-fixture.ts";
 import {
   flip,
   history,
+  preview,
+  repaired,
   segmentsIn,
   snapshotsIn,
   start,
@@ -20,7 +22,6 @@ import {
   twinOf,
   usedBytes,
 } from "./folder-fixture.ts";
-import { preview, repaired } from "./repair-fixture.ts";
 
 /** Flips a bit in the header of every segment except the newest ones. */
 function rotHeads(folder: string, butNewest = 0): void {

@@ -14,13 +14,14 @@ import { contentOf } from "../store/store-fixture.ts";
 import {
   flip,
   history,
+  preview,
+  repaired,
   segmentsIn,
   snapshotsIn,
   storeOf,
   twinOf,
   usedBytes,
 } from "./folder-fixture.ts";
-import { preview, repaired } from "./repair-fixture.ts";
 
 test("a sound folder has nothing to repair", async () => {
   const folder = await storeOf({ snapshots: 3, batches: 5 });

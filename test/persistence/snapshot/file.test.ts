@@ -1,16 +1,28 @@
 /** A snapshot is used only if each part of it is valid. */
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
+import { copyPartition, packImage, restorePartition } from "../../../engine/inventory/image.ts";
+import { State } from "../../../engine/state.ts";
+import { digestPartition } from "../../../engine/verify.ts";
 import { realDisk } from "../../../persistence/disk/disk.ts";
 import { Malformed } from "../../../persistence/disk/faults.ts";
-import { openSqlReader, type SqlFile, SqlFault } from "../../../persistence/disk/sqlite.ts";
 import { OtherFormat } from "../../../persistence/disk/formats.ts";
+import { openSqlReader, SqlFault, type SqlFile } from "../../../persistence/disk/sqlite.ts";
 import { buildSnapshot } from "../../../persistence/snapshot/build.ts";
-import { checkSnapshot, digestOfSnapshot } from "../../../persistence/snapshot/file.ts";
+import {
+  checkSnapshot,
+  copyCatalog,
+  decodeImage,
+  digestOfSnapshot,
+  encodeImage,
+} from "../../../persistence/snapshot/file.ts";
 import { loadNewest, loadSnapshot, tryLoad } from "../../../persistence/snapshot/load.ts";
+import { Workload } from "../../sim/workload/workload.ts";
+import { World } from "../../support/engine.ts";
+import { area, section } from "../../support/layout.ts";
 import { STORE_ID } from "../log/log-fixture.ts";
-import { folderOf } from "../store/store-fixture.ts";
 import { snapshotsIn, start, storeOf } from "../rescue/folder-fixture.ts";
+import { folderOf } from "../store/store-fixture.ts";
 
 function change(file: string, sql: string): void {
   const database = new Database(file);
@@ -217,4 +229,95 @@ test("a snapshot of a log with many changes of the catalog rests while it reads 
   };
   const few = await restsAfter(20);
   expect(await restsAfter(200)).toBeGreaterThan(few);
+});
+
+// Decoded images equal the encoded ones, and malformed bytes are refused.
+
+function heldWorld(): World {
+  const world = new World([section("Stalls", { A: "1 2 3 4 5" }), area("Pit", 9)]);
+  world.book("lock", world.selection("Åsa 🎭", "A1", "A2", "Pit:2"));
+  world.book("lock", world.selection(null, "A4"));
+  world.book("unlock", world.selection("Åsa 🎭", "A1"));
+  return world;
+}
+
+test("every image of a random workload is decoded as it was encoded", () => {
+  const workload = new Workload(5);
+  for (let step = 1; step <= 3_000; step++) {
+    workload.step();
+    if (step % 500 !== 0) continue;
+    for (const partition of workload.bench.engine.state.partitions.values()) {
+      const bytes = encodeImage(packImage(copyPartition(partition)));
+      const image = decodeImage(bytes);
+      expect(encodeImage(image)).toEqual(bytes);
+      const copy = restorePartition(image, partition.layout);
+      expect(digestPartition(copy)).toBe(digestPartition(partition));
+    }
+  }
+});
+
+test("an image can be decoded at any offset of its buffer", () => {
+  const { partition } = heldWorld();
+  const bytes = encodeImage(packImage(copyPartition(partition)));
+  for (let shift = 0; shift < 8; shift++) {
+    const moved = Buffer.concat([Buffer.alloc(shift), bytes]).subarray(shift);
+    const copy = restorePartition(decodeImage(moved), partition.layout);
+    expect(digestPartition(copy)).toBe(digestPartition(partition));
+    expect(copy.holds.get(0).session).toBe("Åsa 🎭");
+  }
+});
+
+test("an image that is truncated anywhere is refused", () => {
+  const bytes = encodeImage(packImage(copyPartition(heldWorld().partition)));
+  for (let end = 0; end < bytes.length; end++) {
+    expect(() => decodeImage(bytes.subarray(0, end))).toThrow(Malformed);
+  }
+  expect(() => decodeImage(Buffer.concat([bytes, Buffer.alloc(1)]))).toThrow("further bytes");
+});
+
+test("another version, other columns and columns of unequal length are refused", () => {
+  const image = packImage(copyPartition(heldWorld().partition));
+  const bytes = encodeImage(image);
+  const changed = (at: number, value: number) => {
+    const copy = Buffer.from(bytes);
+    copy.writeUInt32LE(value, at);
+    return copy;
+  };
+  expect(() => decodeImage(changed(0, 2))).toThrow(OtherFormat);
+  expect(() => decodeImage(changed(4, 20))).toThrow("19 columns");
+  const { seats, areas, holds } = image;
+  const half = { ...image, seats: { ...seats, changedAtMs: Buffer.alloc(9) as never } };
+  expect(() => decodeImage(encodeImage(half))).toThrow("expected whole entries, found 9 bytes");
+  const unequal = [
+    { ...image, seats: { ...seats, price: seats.price.slice(1) } },
+    { ...image, areas: { ...areas, counts: areas.counts.slice(1) } },
+    { ...image, areas: { ...areas, held: areas.held.slice(1) } },
+    { ...image, holds: { ...holds, sizes: holds.sizes.slice(1) } },
+    { ...image, holds: { ...holds, textUnits: holds.textUnits.slice(1) } },
+  ];
+  for (const broken of unequal) expect(() => decodeImage(encodeImage(broken))).toThrow(Malformed);
+});
+
+// A copy of the catalog is handed over in parts, and has the rows of one moment.
+
+test("the parts are all rows in order, whatever changes meanwhile", () => {
+  const workload = new Workload(5);
+  for (let step = 0; step < 500; step++) workload.step();
+  const { catalog } = workload.bench.engine.state;
+  const [venue] = catalog.venues.values();
+  for (let id = 1_000_000; id < 1_001_200; id++) {
+    catalog.put({ table: "venues", row: { ...venue!, id } });
+  }
+  const copy = copyCatalog(catalog);
+  const wanted = { venues: [...catalog.venues.values()], events: [...catalog.events.values()] };
+  expect(wanted.events.length).toBeGreaterThan(0);
+  const parts = [copy.parts.next().value!];
+  catalog.put({ table: "venues", row: { ...venue!, id: 2_000_000 } });
+  catalog.events.clear();
+  parts.push(...copy.parts);
+  const twin = new State().catalog;
+  for (const part of parts) for (const put of part) twin.put(put);
+  expect([...twin.venues.values()]).toEqual(wanted.venues);
+  expect([...twin.events.values()]).toEqual(wanted.events);
+  expect(Math.max(...parts.map((part) => part.length))).toBe(500);
 });

@@ -2,8 +2,8 @@
 import fs from "node:fs";
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { DeliveryFile, type Lane, openDeliveries } from "../../../persistence/deliveries.ts";
-import { temporaryFolder } from "../../support/server-process.ts";
+import { DeliveryFile, type Lane, openDeliveries } from "../../persistence/deliveries.ts";
+import { temporaryFolder } from "../support/server-process.ts";
 
 const STORE_ID = "0e1ecc4e-0000-4000-8000-000000000001";
 const LANE: Lane = { webhookId: 7, partition: 1, since: 10 };

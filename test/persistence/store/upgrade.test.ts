@@ -15,7 +15,7 @@ import {
 } from "../../support/server-process.ts";
 import { sameFiles } from "../log/log-fixture.ts";
 import { flip, segmentsIn, usedBytes } from "../rescue/folder-fixture.ts";
-import { contentOf } from "../store/store-fixture.ts";
+import { contentOf } from "./store-fixture.ts";
 
 const SLOW = { timeout: 120_000 };
 const V2 = "/api/private/v2.0";

@@ -13,7 +13,7 @@ import { layoutOf, section } from "../../support/layout.ts";
 import { keepBatch } from "../../support/store.ts";
 import { Random } from "../../sim/workload/random.ts";
 import { Workload } from "../../sim/workload/workload.ts";
-import { ask, feed, openBook } from "../audit/audit-fixture.ts";
+import { ask, feed, openBook } from "./audit-fixture.ts";
 
 const SEEDS = [1, 2, 3, 4];
 const STEPS = 1_500;
