@@ -187,7 +187,7 @@ test("CONNECT gets a refusal and the end of its connection, whatever it names", 
 
 const OWN_PATHS = ["/healthz", "/readyz", "/metrics"].flatMap((path) => [path, `${path}/`]);
 
-test("a path of the gateway itself, also with a slash at its end, never reaches the engine", async () => {
+test("a path of the gateway itself, with a slash at its end or not, stays there", async () => {
   const heads: string[] = [];
   const { port } = await startDisturbed((socket, head) => {
     heads.push(head);
