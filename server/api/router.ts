@@ -124,7 +124,7 @@ function child(node: Node, segment: string): Node {
   return made;
 }
 
-/** A path without the slash at its end. `//` keeps both: it is not the root. */
+/** A slash at the end makes no difference. `//` keeps both: it is not the root. */
 export function withoutSlash(path: string): string {
   return path.length > 2 && path.endsWith("/") ? path.slice(0, -1) : path;
 }

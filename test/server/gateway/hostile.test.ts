@@ -160,7 +160,7 @@ test("a handshake that waits for an engine that is lost: 503", async () => {
 });
 
 test("a tunnel whose engine says nothing for longer than between pings: it closes", async () => {
-  const { limitSilence } = UpstreamSocket.prototype;
+  const limitSilence = Reflect.get(UpstreamSocket.prototype, "limitSilence");
   const limitsMs: number[] = [];
   // An hour of the engine takes a minute.
   vi.spyOn(UpstreamSocket.prototype, "limitSilence").mockImplementation(function limit(

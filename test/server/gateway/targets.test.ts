@@ -120,7 +120,7 @@ async function otherHost() {
   return { address: `127.0.0.2:${(server.address() as AddressInfo).port}`, connections };
 }
 
-test("targets that may name a host or another path: engine and gateway refuse alike", async () => {
+test("a target that may name a host or another path: the same refusal by engine and gateway", async () => {
   const stage = await GatewayStage.start();
   const { address, connections } = await otherHost();
   const shapes = Object.entries(REFUSED).flatMap(([refusal, targets]) =>
@@ -187,7 +187,7 @@ test("CONNECT gets a refusal and the end of its connection, whatever it names", 
 
 const OWN_PATHS = ["/healthz", "/readyz", "/metrics"].flatMap((path) => [path, `${path}/`]);
 
-test("a path of the gateway itself, also with a slash at its end, stays with it", async () => {
+test("a path of the gateway itself, with a slash at its end or not, stays there", async () => {
   const heads: string[] = [];
   const { port } = await startDisturbed((socket, head) => {
     heads.push(head);

@@ -172,7 +172,7 @@ test("a compressed body is 415, before the key is looked at", async () => {
   expect(await lock("Content-Encoding: Identity")).toBe(200);
 });
 
-test("a header of the caller twice, also an empty one → a malformed request", async () => {
+test("a header of the caller that comes twice, also empty, is a malformed request", async () => {
   const listening = await Listening.start();
   const { a } = listening.server;
   const connection = await listening.connection();
