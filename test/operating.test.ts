@@ -97,16 +97,6 @@ test("every command of the manual is in a tested block, and every situation is u
   expect(README).toContain("server/OPERATING.md");
 });
 
-test("every link within the manual has a heading", () => {
-  const headings = [...PAGE.matchAll(/^#+ (.*)$/gm)].map(([, text]) =>
-    text!
-      .toLowerCase()
-      .replaceAll(/[^a-z0-9 -]/g, "")
-      .replaceAll(" ", "-"),
-  );
-  for (const [, target] of PAGE.matchAll(/\]\(#([^)]+)\)/g)) expect(headings).toContain(target);
-});
-
 test.each(BLOCKS)("block $name", { timeout: 60_000 }, async ({ situation, code, commands }) => {
   const { folder, backup } = await modelStore();
   const place = temporaryFolder();
