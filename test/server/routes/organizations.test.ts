@@ -336,7 +336,7 @@ test("settings and the session configuration are read as they were written", asy
 });
 const SESSIONS = `${MANAGEMENT}/session-config/`;
 const EVENTS = `${V2}/events/`;
-const { a: own, b: sister, c: stranger, tenantToken: token } = unchanged;
+const { a: own, b: sister, c: ofOtherTenant, tenantToken: token } = unchanged;
 const TENANT = { key: token };
 
 test(`PUT ${MANAGEMENT}/organizations/ changes everything except keys and tenant`, async () => {
@@ -357,7 +357,7 @@ const REFUSED: readonly (readonly [string, object, ExpectedProblem, CallOptions]
   ["no name", { id: own.id }, invalid("name NOT_NULL"), TENANT],
   ["an unknown type", { id: own.id, name: "New", type: "CIRCUS" }, invalid("type ENUM"), TENANT],
   ["an unknown organization", { id: NO_ID, name: "New" }, NOT_FOUND, TENANT],
-  ["an organization of another tenant", { id: stranger.id, name: "New" }, DENIED, TENANT],
+  ["an organization of another tenant", { id: ofOtherTenant.id, name: "New" }, DENIED, TENANT],
   ["the name of another organization", { id: own.id, name: sister.name }, DUPLICATE, TENANT],
   ["the key of the organization", { id: own.id, name: "New" }, DENIED, own],
 ];
@@ -409,7 +409,12 @@ const SESSIONS_REFUSED: readonly (readonly [string, object, ExpectedProblem, Cal
   ["no value", {}, invalid("publicSessionsEnabled NOT_NULL"), OWN],
   ["a number", { publicSessionsEnabled: 1 }, invalid("publicSessionsEnabled TYPE"), OWN],
   ["a token that names no organization", ON, DENIED, TENANT],
-  ["a token that names an organization of another tenant", ON, DENIED, actingFor(token, stranger)],
+  [
+    "a token that names an organization of another tenant",
+    ON,
+    DENIED,
+    actingFor(token, ofOtherTenant),
+  ],
   ["the key of the organization", ON, DENIED, own],
 ];
 
