@@ -1,12 +1,21 @@
-/** Logins: the lifetime of their tokens, and what is stored of them. */
-import { expect, test } from "vitest";
+/** Logins: their tokens, their passwords, and the rows under /api/auth. */
+import { beforeAll, expect, test } from "vitest";
 import { Admission } from "../../../engine/ports.ts";
 import { Keys, sha256 } from "../../../server/auth/keys.ts";
-import { LoginRefusal, Logins, type Opened, Passwords } from "../../../server/auth/logins.ts";
 import { Throttle } from "../../../server/auth/limits.ts";
+import { LoginRefusal, Logins, type Opened, Passwords } from "../../../server/auth/logins.ts";
+import { ADDRESS, type Reply } from "../../support/answers/exchange.ts";
 import { Bench } from "../../support/engine.ts";
-import { ADDRESS } from "../../support/answers/exchange.ts";
-import { BAD_LOGINS_MAX, TEST_SECRET } from "../../support/server.ts";
+import {
+  BAD_LOGINS_MAX,
+  type House,
+  MANAGEMENT,
+  type ServerOptions,
+  TEST_SECRET,
+  TestServer,
+  V2,
+} from "../../support/server.ts";
+import { NO_ID } from "../wire/wire.ts";
 
 const EMAIL = "admin@tenant.example";
 const HOUR_MS = 3_600_000;
@@ -20,7 +29,7 @@ class PlainPasswords extends Passwords {
 }
 
 /** An engine with one account, whose password is `hash`. */
-class Office extends Bench {
+class LoginBench extends Bench {
   readonly logins = new Logins(
     this.engine,
     new PlainPasswords(),
@@ -45,7 +54,7 @@ class Office extends Bench {
 }
 
 test("a stored login has only the hashes of its tokens, and their ends", async () => {
-  const office = new Office();
+  const office = new LoginBench();
   const { account, token, refreshToken } = await office.open();
   expect(account.email).toBe(EMAIL);
   const { timeMs } = office.clock;
@@ -62,7 +71,7 @@ test("a stored login has only the hashes of its tokens, and their ends", async (
 });
 
 test("no two tokens are equal", async () => {
-  const office = new Office();
+  const office = new LoginBench();
   const tokens = new Set<string>();
   for (let i = 0; i < 20; i++) {
     const { token, refreshToken } = await office.open();
@@ -72,7 +81,7 @@ test("no two tokens are equal", async () => {
 });
 
 test("an access token is valid for exactly an hour, and only for access", async () => {
-  const office = new Office();
+  const office = new LoginBench();
   const { token, refreshToken, account } = await office.open();
   const { logins, clock } = office;
   expect(logins.accountOf(token)).toEqual(account);
@@ -91,7 +100,7 @@ test("an access token is valid for exactly an hour, and only for access", async 
 });
 
 test("a refresh token is valid for exactly thirty days", async () => {
-  const office = new Office();
+  const office = new LoginBench();
   const [first, second] = [await office.open(), await office.open()];
   office.clock.timeMs += DAYS_30_MS - 1;
   expect(office.logins.refresh(first.refreshToken)).toMatchObject({ account: { email: EMAIL } });
@@ -100,7 +109,7 @@ test("a refresh token is valid for exactly thirty days", async () => {
 });
 
 test("a refresh renews both tokens of the login and ends the old ones", async () => {
-  const office = new Office();
+  const office = new LoginBench();
   const old = await office.open();
   office.clock.timeMs += 240 * HOUR_MS;
   const renewed = office.logins.refresh(old.refreshToken) as Opened;
@@ -112,7 +121,7 @@ test("a refresh renews both tokens of the login and ends the old ones", async ()
 });
 
 test("a correct password resets the count of wrong ones", async () => {
-  const office = new Office();
+  const office = new LoginBench();
   for (let round = 0; round < 3; round++) {
     for (let i = 0; i < 4; i++) {
       expect(await office.logins.open({ username: EMAIL, password: "wrong" }, ADDRESS)).toBe(
@@ -124,7 +133,7 @@ test("a correct password resets the count of wrong ones", async () => {
 });
 
 test("wrong passwords for an unknown email are limited, too", async () => {
-  const office = new Office();
+  const office = new LoginBench();
   for (let i = 0; i < 5; i++) {
     expect(await office.logins.open({ username: "x@y", password: "hash" }, ADDRESS)).toBe(
       LoginRefusal.WRONG,
@@ -137,7 +146,7 @@ test("wrong passwords for an unknown email are limited, too", async () => {
 });
 
 test("while the log takes no records, logins can be used but not changed", async () => {
-  const office = new Office();
+  const office = new LoginBench();
   const { refreshToken, token } = await office.open();
   office.journal.admits = Admission.UNAVAILABLE;
   expect(await office.logins.open({ username: EMAIL, password: "hash" }, ADDRESS)).toBe(
@@ -149,7 +158,7 @@ test("while the log takes no records, logins can be used but not changed", async
 });
 
 test("a refresh token that is used twice ends its login, and no other", async () => {
-  const office = new Office();
+  const office = new LoginBench();
   const first = await office.open();
   const other = await office.open();
   const second = office.logins.refresh(first.refreshToken) as Opened;
@@ -163,7 +172,7 @@ test("a refresh token that is used twice ends its login, and no other", async ()
 });
 
 test("a logout with a refresh token that was replaced ends the login too", async () => {
-  const office = new Office();
+  const office = new LoginBench();
   const first = await office.open();
   const second = office.logins.refresh(first.refreshToken) as Opened;
   expect(office.logins.close(first.refreshToken)).toBe(LoginRefusal.WRONG);
@@ -171,7 +180,7 @@ test("a logout with a refresh token that was replaced ends the login too", async
 });
 
 test("a forged, an earlier-version or an expired refresh token ends no login", async () => {
-  const office = new Office();
+  const office = new LoginBench();
   const { refreshToken, token } = await office.open();
   const [id = "", random = "", signature = ""] = refreshToken.split(".");
   const other = random.replace(/./, (first) => (first === "a" ? "b" : "a"));
@@ -191,7 +200,7 @@ test("a forged, an earlier-version or an expired refresh token ends no login", a
 });
 
 test("a replaced token is recognized in another process, and while the log is full", async () => {
-  const office = new Office();
+  const office = new LoginBench();
   const first = await office.open();
   const second = office.logins.refresh(first.refreshToken) as Opened;
   const keys = new Keys(TEST_SECRET, office.engine.state.catalog);
@@ -202,4 +211,310 @@ test("a replaced token is recognized in another process, and while the log is fu
   office.journal.admits = Admission.OPEN;
   expect(next.refresh(first.refreshToken)).toBe(LoginRefusal.WRONG);
   expect(next.accountOf(second.token)).toBeNull();
+});
+
+const PASSWORD = "correct horse";
+const ADMIN = "root@office.example";
+const CLERK = "clerk@house.example";
+
+interface Login {
+  readonly success: boolean;
+  readonly token: string;
+  readonly refreshToken: string;
+  readonly user: { readonly id: number; readonly email: string; readonly name: string };
+  readonly organizations: readonly { readonly id: number; readonly secretKey: string }[];
+  readonly tenantToken?: string;
+}
+
+interface Failure {
+  readonly success: boolean;
+  readonly error: string;
+}
+
+let passwordHash = "";
+beforeAll(async () => {
+  passwordHash = await new Passwords().hash(PASSWORD);
+});
+
+/** A server with a third tenant. Its super admin and the clerk of an organization can log in. */
+class Office extends TestServer {
+  readonly #tenantId: number;
+  readonly house: House;
+  readonly second: House;
+
+  constructor(options: ServerOptions = {}) {
+    super(options);
+    const { world } = this;
+    const person = { firstName: "Ada", lastName: "Byron", passwordHash };
+    const { id } = world.must(
+      "createTenant",
+      { ...world.tenant, tenantId: 0 },
+      {
+        name: "Office",
+        tokenSha256: null,
+        administrator: { ...person, email: ADMIN },
+      },
+    );
+    this.#tenantId = id;
+    const caller = { actor: { ...world.tenant.actor, id }, tenantId: id, organizationId: 0 };
+    world.must("createOrganization", caller, {
+      body: { name: "Opera" },
+      administrator: { ...person, email: CLERK },
+      publicKey: "00000000-0000-4000-8000-000000000003",
+    });
+    this.house = this.createHouse(caller, "Delta");
+    this.second = this.createHouse(caller, "Echo");
+  }
+
+  get token(): string {
+    const { keys, engine } = this.services;
+    return keys.tenantToken(engine.state.catalog.tenants.get(this.#tenantId)!)!;
+  }
+
+  auth<Body = Failure>(call: string, body: unknown): Promise<Reply<Body>> {
+    return this.post<Body>(`/api/auth/${call}`, body, {});
+  }
+
+  attempt(password: string, username = CLERK) {
+    return this.auth("login", { username, password });
+  }
+
+  async logIn(username: string): Promise<Login> {
+    const reply = await this.auth<Login>("login", { username, password: PASSWORD });
+    expect(reply.status).toBe(200);
+    return reply.body;
+  }
+
+  user(authorization: string) {
+    return this.get<Login["user"]>("/api/auth/user/", { headers: { authorization } });
+  }
+}
+
+function expectFailure(reply: Reply<unknown>, status: number): void {
+  expect(reply.status).toBe(status);
+  expect(reply.type).toBe("application/json; charset=utf-8");
+  expect(reply.body).toEqual({ success: false, error: expect.stringMatching(/\w/) as string });
+}
+
+test("the login of a clerk has the keys of its organizations, but no tenant token", async () => {
+  const office = new Office();
+  const login = await office.logIn(CLERK);
+  const [organization] = login.organizations;
+  const token = expect.stringMatching(/^[\w-]{43}$/) as string;
+  const id = expect.any(Number) as number;
+  expect(login).toEqual({
+    success: true,
+    token,
+    refreshToken: expect.stringMatching(/^\d+(\.[\w-]{43}){2}$/) as string,
+    user: { id, email: CLERK, name: "Ada Byron", organizationId: organization!.id },
+    organizations: [{ id, name: "Opera", secretKey: expect.stringMatching(/^fro_/) as string }],
+  });
+  expect(login.token).not.toBe(login.refreshToken);
+  const events = await office.get(`${V2}/events/`, { key: organization!.secretKey });
+  expect(events.status).toBe(200);
+});
+
+test("the login of a super admin has all organizations and the token of the tenant", async () => {
+  const office = new Office();
+  const login = await office.logIn(ADMIN);
+  expect(login.organizations.length).toBe(3);
+  expect(login.tenantToken).toBe(office.token);
+  const { secretKey } = login.organizations.find(({ id }) => id === office.house.id)!;
+  expect(secretKey).toBe(office.house.key);
+  const list = await office.get(`${MANAGEMENT}/organizations/`, { key: office.token });
+  expect(list.status).toBe(200);
+});
+
+test("the user of a login has the id of its first organization", async () => {
+  const office = new Office();
+  office.world.must("createOrganization", office.house.caller, {
+    body: { name: "Ballet" },
+    administrator: { email: CLERK, firstName: "", lastName: "", passwordHash },
+    publicKey: "00000000-0000-4000-8000-000000000005",
+  });
+  const { user, organizations } = await office.logIn(CLERK);
+  expect(organizations).toMatchObject([{ name: "Opera" }, { name: "Ballet" }]);
+  expect(user).toMatchObject({ organizationId: organizations[0]!.id });
+});
+
+test("letter case does not matter in the email, but in the password", async () => {
+  const office = new Office();
+  expect((await office.logIn("CLERK@House.Example")).user.email).toBe(CLERK);
+  expectFailure(await office.attempt(PASSWORD.toUpperCase()), 401);
+});
+
+test("a wrong password and an unknown account get the same answer", async () => {
+  const office = new Office();
+  const wrong = await office.attempt("wrong");
+  const unknown = await office.attempt(PASSWORD, "x@y.example");
+  expectFailure(wrong, 401);
+  expectFailure(unknown, 401);
+  expect(unknown.text).toBe(wrong.text);
+});
+
+test("tokens, keys and passwords are neither in the log nor in the records", async () => {
+  const office = new Office();
+  const { token, refreshToken } = await office.logIn(CLERK);
+  await office.auth("refresh", { refreshToken });
+  const everything = JSON.stringify(office.journal.kept) + office.logged.join("");
+  for (const secret of [token, refreshToken, PASSWORD, office.token, office.house.key]) {
+    expect(everything).not.toContain(secret);
+  }
+});
+
+test("a refresh has the form of a login and ends both old tokens", async () => {
+  const office = new Office();
+  const old = await office.logIn(ADMIN);
+  const reply = await office.auth<Login>("refresh", { refreshToken: old.refreshToken });
+  expect(reply.status).toBe(200);
+  expect(Object.keys(reply.body)).toEqual(Object.keys(old));
+  const { token, refreshToken, ...rest } = reply.body;
+  expect(old).toMatchObject(rest);
+  expect((await office.user(`Bearer ${token}`)).status).toBe(200);
+  expectFailure(await office.user(`Bearer ${old.token}`), 401);
+  expect((await office.auth("refresh", { refreshToken })).status).toBe(200);
+});
+
+test("a refresh token that is used twice ends the login", async () => {
+  const office = new Office({ hasMetrics: true });
+  const old = await office.logIn(ADMIN);
+  const { body } = await office.auth<Login>("refresh", { refreshToken: old.refreshToken });
+  expectFailure(await office.auth("refresh", { refreshToken: old.refreshToken }), 401);
+  expectFailure(await office.auth("refresh", { refreshToken: body.refreshToken }), 401);
+  expectFailure(await office.user(`Bearer ${body.token}`), 401);
+  const metrics = await office.services.metrics.text();
+  expect(metrics).toContain("frontrow_logins_revoked_total 1\n");
+});
+
+test("a logout ends both tokens of its login, and of no other", async () => {
+  const office = new Office();
+  const { token, refreshToken } = await office.logIn(CLERK);
+  const second = await office.logIn(CLERK);
+  const reply = await office.auth<string>("logout", { refreshToken });
+  expect([reply.status, reply.text]).toEqual([204, ""]);
+  expectFailure(await office.user(`Bearer ${token}`), 401);
+  expectFailure(await office.auth("refresh", { refreshToken }), 401);
+  expectFailure(await office.auth("logout", { refreshToken }), 401);
+  expect((await office.user(`Bearer ${second.token}`)).status).toBe(200);
+  expect(office.engine.state.catalog.logins.size).toBe(1);
+});
+
+test("the user is shown for the bearer token of a login only", async () => {
+  const office = new Office();
+  const { token, user } = await office.logIn(CLERK);
+  for (const authorization of ["", token, `Basic ${token}`, "Bearer ", `Bearer ${office.token}`]) {
+    expectFailure(await office.user(authorization), 401);
+  }
+  const shown = await office.user(`bearer  ${token}`);
+  expect([shown.status, shown.body]).toMatchObject([200, { id: user.id, email: CLERK }]);
+});
+
+test("five wrong passwords within a minute close the account for a minute", async () => {
+  const office = new Office();
+  for (let i = 0; i < 5; i++) expectFailure(await office.attempt("wrong"), 401);
+  const closed = await office.attempt("wrong");
+  expectFailure(closed, 429);
+  expect(closed.headers["Retry-After"]).toBe("60");
+  expectFailure(await office.attempt(PASSWORD), 429);
+  expectFailure(await office.attempt(PASSWORD, "CLERK@HOUSE.EXAMPLE"), 429);
+  expect((await office.attempt(PASSWORD, ADMIN)).status).toBe(200);
+  office.world.clock.timeMs += 59_999;
+  expectFailure(await office.attempt(PASSWORD), 429);
+  office.world.clock.timeMs += 1;
+  expect((await office.attempt(PASSWORD)).status).toBe(200);
+});
+
+test("of twelve wrong passwords at the same time, only five are checked", async () => {
+  const office = new Office();
+  const attempts = Array.from({ length: 12 }, () => office.attempt("wrong"));
+  const statuses = (await Promise.all(attempts)).map(({ status }) => status);
+  expect(statuses.filter((status) => status === 401).length).toBe(5);
+  expect(statuses.filter((status) => status === 429).length).toBe(7);
+});
+
+test("wrong passwords from one address are counted, whatever the account", async () => {
+  const office = new Office();
+  for (let i = 0; i < BAD_LOGINS_MAX; i++) {
+    // A good login among them neither counts nor helps.
+    if (i === 7) expect((await office.attempt(PASSWORD)).status).toBe(200);
+    expectFailure(await office.attempt("wrong", `guess-${i}@house.example`), 401);
+  }
+  const limited = await office.attempt(PASSWORD);
+  expectFailure(limited, 429);
+  expect(limited.headers["Retry-After"]).toBe("60");
+  office.world.clock.timeMs += 60_000;
+  expect((await office.attempt(PASSWORD)).status).toBe(200);
+});
+
+test("a login beyond those that may wait is refused before its password is hashed", async () => {
+  const office = new Office();
+  const { checks } = office.services.passwords;
+  let end = () => {};
+  const busy = new Promise<void>((resolve) => (end = resolve));
+  while (checks.count < 100) void checks.run(() => busy);
+  const refused = await office.attempt(PASSWORD);
+  expectFailure(refused, 429);
+  expect(refused.headers["Retry-After"]).toBe("2");
+  expect(checks).toMatchObject({ count: 100, refused: 1 });
+  end();
+  await checks.run(() => Promise.resolve());
+  // The refused one was not counted as a wrong password.
+  for (let i = 0; i < 4; i++) expectFailure(await office.attempt("wrong"), 401);
+  expect((await office.attempt(PASSWORD)).status).toBe(200);
+});
+
+const BAD_BODIES: readonly (readonly [string, unknown, number])[] = [
+  ["login", {}, 400],
+  ["login", { username: CLERK }, 400],
+  ["login", { username: "", password: PASSWORD }, 400],
+  ["login", { username: 7, password: PASSWORD }, 400],
+  ["login", { username: CLERK, password: ["x"] }, 400],
+  ["login", { username: CLERK, password: "x".repeat(513) }, 400],
+  ["login", "{", 400],
+  ["login", "[]", 400],
+  ["refresh", {}, 400],
+  ["refresh", { refreshToken: 7 }, 400],
+  ["refresh", { refreshToken: "unknown" }, 401],
+  ["logout", {}, 400],
+  ["logout", { refreshToken: null }, 400],
+  ["logout", { refreshToken: "unknown" }, 401],
+];
+
+test("errors under /api/auth have their own form, whatever is wrong", async () => {
+  const office = new Office();
+  const before = office.digest;
+  for (const [call, body, status] of BAD_BODIES) {
+    const reply = await office.auth(call, body);
+    expect([call, body, reply.status]).toEqual([call, body, status]);
+    expectFailure(reply, status);
+    expect(reply.text).not.toContain(PASSWORD);
+  }
+  expectFailure(await office.get("/api/auth/nothing", {}), 404);
+  expectFailure(await office.get("/api/auth/login", {}), 405);
+  const headers = { "content-type": "text/plain" };
+  expectFailure(await office.post("/api/auth/login", "{}", { headers }), 415);
+  expect(office.digest).toBe(before);
+});
+
+test("the token of a login opens the layouts of the organization that it names", async () => {
+  const office = new Office();
+  const { house, second } = office;
+  const { token } = await office.logIn(ADMIN);
+  const statusOf = async (target: string, more: object = {}) =>
+    (await office.get(target, { headers: { authorization: `Bearer ${token}`, ...more } })).status;
+  const path = `/api/seatmap/${house.schemaId}/`;
+  expect(await statusOf(`${path}?orgId=${house.id}`)).toBe(200);
+  expect(await statusOf(path, { "x-organization-id": String(house.id) })).toBe(200);
+  expect(await statusOf(`${path}?orgId=${second.id}`)).toBe(403);
+  expect(await statusOf(`${path}?orgId=${office.a.id}`)).toBe(403);
+  expect(await statusOf(`/api/seatmap/${NO_ID}/?orgId=${office.a.id}`)).toBe(403);
+  expect(await statusOf(`${V2}/schemas/${house.schemaId}/layout`)).toBe(403);
+  expect(await statusOf(`${V2}/events/`)).toBe(403);
+  expect(await statusOf(`${MANAGEMENT}/organizations/`)).toBe(403);
+});
+
+test("a login is 503 while the log takes no records", async () => {
+  const office = new Office();
+  office.journal.admits = Admission.UNAVAILABLE;
+  expectFailure(await office.attempt(PASSWORD), 503);
 });

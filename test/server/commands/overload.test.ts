@@ -1,8 +1,10 @@
-/** More commands than the disk keeps up with. */
+/** What waits is bounded: commands, frames, their answers, and the buffers for them. */
 import { expect, test } from "vitest";
+import { AnswerBuffers, IDLE_BUFFERS_MAX } from "../../../server/commands/answer-buffer.ts";
+import { RecentTexts, TEXTS_MAX } from "../../../server/commands/command.ts";
+import { commandEntry, openEntry, readAnswers } from "../../support/commands/binary-layout.ts";
 import { until } from "../wire/connection.ts";
 import { bareSocket, largeFrame, masked } from "./bare-socket.ts";
-import { commandEntry, openEntry, readAnswers } from "../../support/commands/binary-layout.ts";
 import type { CommandClient } from "./client.ts";
 import { CommandStage } from "./stage.ts";
 
@@ -121,4 +123,80 @@ test("closed connections are counted by the code of their close", async () => {
   expect(stage.server.services.commands.traffic.text()).toMatch(
     /^frontrow_command_connections_closed_total\{code="1007"\} 1$/m,
   );
+});
+
+test("while answers are not read, nothing more of the connection is decided", async () => {
+  const stage = await CommandStage.start();
+  const { stats } = stage.listening.http;
+  const { traffic } = stage.server.services.commands;
+  const connection = await bareSocket(stage);
+  connection.socket.pause();
+  const frame = masked(largeFrame(stage));
+  const frames = 300;
+  for (let i = 0; i < frames; i++) connection.socket.write(frame);
+  await until(() => stats.answers.count === 1 && stats.bodyBudget.bytes > 0);
+  for (let i = 0; i < 5; i++) await stage.listening.settled();
+  const decided = traffic.count;
+  await stage.listening.settled();
+  expect(traffic.count).toBe(decided);
+  expect(decided).toBeLessThan(3 * frames);
+  const other = await stage.open();
+  expect(await other.ask(stage.command(1, "lock", "ann", "A1"))).toMatchObject([{ body: true }]);
+  connection.socket.resume();
+  await until(() => traffic.count === 3 * frames + 1);
+  await until(() => stats.bodyBudget.bytes === 0 && stats.answers.count === 0);
+});
+
+test("beyond the memory for waiting frames the connection closes", async () => {
+  const stage = await CommandStage.start({ bodyLimits: { organization: 256 * 1_024 } });
+  const { stats } = stage.listening.http;
+  const connection = await bareSocket(stage);
+  connection.socket.pause();
+  const frame = masked(largeFrame(stage));
+  for (let i = 0; i < 300; i++) connection.socket.write(frame);
+  await until(() => stats.bodyBudget.refused === 1);
+  connection.socket.resume();
+  await until(() => connection.socket.closed);
+  expect(stats.bodyBudget.bytes).toBe(0);
+});
+
+test("frames of one connection are decided between the frames of another", async () => {
+  const stage = await CommandStage.start();
+  const [busy, calm] = [await bareSocket(stage), await bareSocket(stage)];
+  const { engine, journal } = stage.server;
+  journal.withholds = true;
+  const before = engine.sequence;
+  const frameOf = (call: string, session: string, label: string) =>
+    masked(JSON.stringify([stage.command(1, call, session, label)]));
+  const frames = Array.from({ length: 40 }, (_, i) =>
+    frameOf(i % 2 === 0 ? "lock" : "unlock", "ann", "A1"),
+  );
+  // All arrive in one turn of the loop: those of the first connection before the others.
+  busy.socket.write(Buffer.concat(frames));
+  calm.socket.write(Buffer.concat(["B1", "B2", "B3"].map((seat) => frameOf("lock", "bob", seat))));
+  await until(() => engine.sequence === before + 43);
+  const moves = journal.kept.slice(-43).map(({ record }) => record);
+  const last = moves.findLastIndex((record) => "session" in record && record.session === "bob");
+  expect(last).toBeLessThan(10);
+  journal.sync();
+});
+
+test("buffers are kept for others up to a bound, and large ones are not", () => {
+  const buffers = new AnswerBuffers();
+  const large = buffers.take();
+  large.reserve(16 * 1_024 + 1);
+  buffers.giveBack(large);
+  expect(buffers.take()).not.toBe(large);
+  const taken = Array.from({ length: IDLE_BUFFERS_MAX + 1 }, () => buffers.take());
+  for (const buffer of taken) buffers.giveBack(buffer);
+  const again = new Set(taken.map(() => buffers.take()));
+  expect(taken.filter((buffer) => again.has(buffer))).toHaveLength(IDLE_BUFFERS_MAX);
+});
+
+test("of ten thousand texts, as many as there are places are remembered", () => {
+  const texts = new RecentTexts();
+  const find = (i: number) => texts.find(Buffer.from(`session-${i}`), 0, `session-${i}`.length);
+  for (let i = 0; i < 10_000; i++) expect(find(i)).toBe(`session-${i}`);
+  expect(texts.count).toBeLessThanOrEqual(TEXTS_MAX);
+  expect(texts.count).toBeGreaterThan(TEXTS_MAX / 2);
 });

@@ -4,7 +4,4 @@ import { TestServer } from "../../support/server.ts";
 
 TestServer.way = throughGateway;
 await import("../routes/booking.test.ts");
-await import("../routes/booking-input.test.ts");
-await import("../routes/booking/check.test.ts");
-await import("../routes/booking/representation.test.ts");
-await import("../routes/v1/booking.test.ts");
+await import("../routes/v1-booking.test.ts");

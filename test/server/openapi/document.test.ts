@@ -68,12 +68,6 @@ function* walk(value: unknown, place = "#"): Generator<readonly [string, unknown
   for (const [name, member] of Object.entries(value)) yield* walk(member, `${place}/${name}`);
 }
 
-test("the document has its version and title", () => {
-  expect(reply.status).toBe(200);
-  expect(document.openapi).toMatch(/^3\.1\.\d$/);
-  expect(document.info).toMatchObject({ title: "Frontrow", version: "0.0.0-test" });
-});
-
 test("the document has every route of the table, and no others", () => {
   const expected = API_ROUTES.map(({ method, path }) => `${method} ${path}`);
   const found = operations.map(({ method, path }) => `${method} ${path}`);
@@ -82,39 +76,6 @@ test("the document has every route of the table, and no others", () => {
     "get /asyncapi.json",
   ]);
   expect(expected.filter((name) => !found.includes(name))).toEqual([]);
-});
-
-test("every reference has a target", () => {
-  let count = 0;
-  for (const [place, value] of walk(document)) {
-    if (!place.endsWith("/$ref")) continue;
-    const parts = String(value).replace(/^#\//, "").split("/");
-    const target = parts.reduce<unknown>(
-      (at, part) => (at as Record<string, unknown> | undefined)?.[part],
-      document,
-    );
-    expect([place, target]).not.toEqual([place, undefined]);
-    count += 1;
-  }
-  expect(count).toBeGreaterThan(20);
-});
-
-test("the parameters of every path are declared once, and no others", () => {
-  for (const { path, operation } of operations) {
-    const inTemplate = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
-    const declared = operation.parameters.filter((parameter) => parameter.in === "path");
-    expect([path, declared.map(({ name }) => name)]).toEqual([path, inTemplate]);
-    expect(declared.every(({ required }) => required)).toBe(true);
-    const names = operation.parameters.map(
-      ({ $ref, in: where, name }) => $ref ?? `${where} ${name}`,
-    );
-    expect([path, new Set(names).size]).toEqual([path, names.length]);
-  }
-});
-
-test("no two paths differ only in the names of their parameters", () => {
-  const templates = Object.keys(document.paths).map((path) => path.replace(/\{\w+\}/g, "{}"));
-  expect(new Set(templates).size).toBe(templates.length);
 });
 
 test("every operation has a unique id, a summary, and a tag from the list", () => {

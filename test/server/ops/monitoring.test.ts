@@ -4,7 +4,6 @@ import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
-import { slugOf } from "../../../server/docs/markdown.ts";
 import { describeWith } from "../../support/programs.ts";
 import { startServer, temporaryFolder } from "../../support/server-process.ts";
 import { readFamilies } from "./exposition.ts";
@@ -69,40 +68,6 @@ test("each metric and label of the dashboard and the alerts exists on a real ser
     ).toEqual([]);
   }
   expect(known.has("frontrow_no_such_metric")).toBe(false);
-});
-
-test("each alert has its line in the operating manual, whose links lead to a heading", () => {
-  const page = readFileSync("server/OPERATING.md", "utf8");
-  const [, section = ""] = /^## An alert fires\n([^]*?)^## /m.exec(page) ?? [];
-  const listed = [...section.matchAll(/^\| `(\w+)` \| \S.* \| \S.* \|$/gm)].map(
-    ([, alert]) => alert,
-  );
-  expect(listed).toEqual(RULES.map(({ alert }) => alert));
-  const headings = [...page.matchAll(/^## (.*)$/gm)].map(([, heading]) => `#${slugOf(heading!)}`);
-  const targets = [...page.matchAll(/\]\((#[^)]+)\)/g)].map(([, target]) => target);
-  expect(targets.length).toBeGreaterThan(10);
-  for (const target of targets) expect(headings).toContain(target);
-  for (const { labels, annotations } of RULES) {
-    expect(["page", "warn"]).toContain(labels.severity);
-    expect(annotations.summary).toMatch(/\{\{ \$labels\.instance \}\}.*\.$/);
-  }
-});
-
-test("the panels of the dashboard have ids and places of their own, and the data source", () => {
-  const { datasources } = parse(read("grafana-datasource.yml")) as {
-    readonly datasources: readonly { readonly uid: string; readonly url: string }[];
-  };
-  expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
-  for (const { type, title, datasource, gridPos } of panels) {
-    expect(title).toMatch(/\w/);
-    expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(24);
-    if (type !== "row") expect(datasource?.uid).toBe(datasources[0]!.uid);
-    const sharing = panels.filter(({ gridPos: other }) => {
-      const isBeside = other.x >= gridPos.x + gridPos.w || gridPos.x >= other.x + other.w;
-      return !isBeside && other.y < gridPos.y + gridPos.h && gridPos.y < other.y + other.h;
-    });
-    expect(sharing.map((panel) => panel.title)).toEqual([title]);
-  }
 });
 
 describeWith(["promtool"], "promtool", () => {

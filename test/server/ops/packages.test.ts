@@ -21,34 +21,9 @@ function checkBinaries(folder: string) {
   return { status, stdout };
 }
 
-test("the list of binaries has every platform that SECURITY.md names, and what loads them", () => {
-  const platforms = ["x64", "arm64"].flatMap((machine) =>
-    // Node 20, 22 and 24.
-    [115, 127, 137].map((abi) => `uws_linux_${machine}_${abi}.node`),
-  );
-  expect(LISTED).toEqual(["package.json", "uws.js", ...platforms]);
-  const { name, main, exports } = JSON.parse(readFileSync(`${INSTALLED}/package.json`, "utf8")) as {
-    readonly [member: string]: unknown;
-  };
-  expect({ name, main, exports }).toEqual({ name: "uwebsockets", main: "uws.js" });
-});
-
 test("the binaries that are installed are those of the list", () => {
   const stdout = `uWebSockets.js: all ${LISTED.length} files are as listed\n`;
   expect(checkBinaries(INSTALLED)).toEqual({ status: 0, stdout });
-});
-
-test("the binaries need no newer glibc than the table of versions of Node says", () => {
-  const page = readFileSync("server/ops/README.md", "utf8");
-  for (const name of LISTED.filter((file) => file.endsWith(".node"))) {
-    const binary = readFileSync(`${INSTALLED}/${name}`, "latin1");
-    const minors = [...binary.matchAll(/\0GLIBC_2\.(\d+)(?:\.\d+)?(?=\0)/g)].map(([, minor]) =>
-      Number(minor),
-    );
-    const node = { 115: 20, 127: 22, 137: 24 }[/_(\d+)\.node$/.exec(name)![1]!];
-    const [, glibc] = new RegExp(`^\\| ${node}, .*glibc 2\\.(\\d+)`, "m").exec(page)!;
-    expect([name, Math.max(...minors)]).toEqual([name, Number(glibc)]);
-  }
 });
 
 test("a changed byte in any file of the list is found, and so is a missing file", () => {

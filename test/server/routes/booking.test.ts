@@ -1,10 +1,12 @@
-/** Booking over HTTP: answers, problems, and who may book. */
+/** Booking over HTTP: answers, representations, dry runs, problems, and who may book. */
 import { expect, test } from "vitest";
 import type { BookingKind } from "../../../engine/commands.ts";
+import { commandErrors } from "../../../persistence/store/shape-check.ts";
+import { actingFor, type CallOptions, type ProblemError } from "../../support/answers/exchange.ts";
 import { BOOKING_KINDS } from "../../support/engine.ts";
-import { actingFor, type CallOptions } from "../../support/answers/exchange.ts";
+import { sampleCommand } from "../../support/samples.ts";
 import { TestServer, V2 } from "../../support/server.ts";
-import { EVENT_DENIED, expectProblem, NOWHERE } from "../wire/wire.ts";
+import { EVENT_DENIED, expectProblem, invalid, NOWHERE } from "../wire/wire.ts";
 
 test("every booking command answers true and moves the seats and places", async () => {
   const server = new TestServer();
@@ -26,15 +28,6 @@ test("every booking command answers true and moves the seats and places", async 
     expect(await server.states("A1", "A2", "A3")).toEqual([state, state, "ACTIVE"]);
     expect([kind, await server.pit()]).toEqual([kind, places]);
   }
-});
-
-test("a direct sale of seats that are not ACTIVE answers false, not a problem", async () => {
-  const server = new TestServer();
-  await server.book("lock", "s1", "A1");
-  const before = server.digest;
-  const { status, text } = await server.book("directsale", "s1", "A4", "A1");
-  expect([status, text]).toEqual([200, "false"]);
-  expect(server.digest).toBe(before);
 });
 
 test("a refusal names each seat and area that is not available, with its state", async () => {
@@ -161,4 +154,445 @@ test("a lock or sale that leaves a seat alone is 422 and names the requested sea
     expect(reply.body.errors[0]?.rejectedValue).toBe(server.a.labels.idOf(label));
   }
   expect(server.digest).toBe(before);
+});
+
+const PREFER = { prefer: "return=representation" };
+
+interface Booked {
+  readonly sequence: number;
+  readonly seats: readonly { readonly fence?: number }[];
+}
+
+interface Options {
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Further members of the body. */
+  readonly more?: object;
+}
+
+/** Sends a booking call; by default it prefers a representation. */
+function preferring(
+  server: TestServer,
+  kind: BookingKind,
+  objects: readonly string[],
+  { headers = PREFER, more = {} }: Options = {},
+) {
+  const body = { ...server.selection("ann", ...objects), ...more };
+  return server.post<Booked>(server.bookingPath(kind), body, { ...server.a, headers });
+}
+
+function keyed(key: string, headers: Options["headers"] = {}): Options {
+  return { headers: { ...headers, "idempotency-key": key } };
+}
+
+test("a lock shows seats and areas in the order of the request, with fence and end", async () => {
+  const server = new TestServer();
+  const { labels, priceId } = server.a;
+  const reply = await preferring(server, "lock", ["B2", "A1", "Pit:2"]);
+  const { sequence } = server.engine;
+  expect([reply.status, reply.headers["Preference-Applied"]]).toEqual([
+    200,
+    "return=representation",
+  ]);
+  const held = {
+    state: "LOCKED",
+    priceId,
+    expiresAt: "2026-03-19T10:15:00.000",
+    fence: sequence,
+  };
+  expect(reply.body).toEqual({
+    sequence,
+    seats: [
+      { id: labels.idOf("B2"), label: "Stalls;;B;;2", ...held },
+      { id: labels.idOf("A1"), label: "Stalls;;A;;1", ...held },
+    ],
+    areas: [
+      {
+        groupOfSeatsId: labels.idOf("Pit"),
+        capacity: 100,
+        active: 98,
+        locked: 2,
+        sold: 0,
+        blocked: 0,
+      },
+    ],
+  });
+});
+
+test("a hold without an end has no expiresAt, and sold seats have no fence", async () => {
+  const server = new TestServer();
+  const { labels, priceId } = server.a;
+  const id = labels.idOf("A1");
+  const seat = { id, label: "Stalls;;A;;1", priceId };
+  const locked = await preferring(server, "lock", ["A1"], { more: { holdType: "RESERVED" } });
+  const fence = server.engine.sequence;
+  expect(locked.body.seats).toEqual([{ ...seat, state: "LOCKED", fence }]);
+  const sold = await preferring(server, "sale", ["A1"], { more: { fences: { [id]: fence } } });
+  expect(sold.body).toEqual({
+    sequence: fence + 1,
+    seats: [{ ...seat, state: "SOLD" }],
+    areas: [],
+  });
+  expect((await preferring(server, "directsale", ["A2"])).body).toMatchObject({
+    sequence: fence + 2,
+    seats: [{ state: "SOLD" }],
+  });
+});
+
+test("without the preference, and for other calls, the answer is true", async () => {
+  const server = new TestServer();
+  const plain = async (kind: BookingKind, headers: Readonly<Record<string, string>>) => {
+    const reply = await preferring(server, kind, ["A1"], { headers });
+    expect([reply.text, reply.headers["Preference-Applied"]]).toEqual(["true", undefined]);
+  };
+  await plain("lock", {});
+  await plain("unlock", PREFER);
+  await plain("lock", { prefer: "return=minimal" });
+  await plain("sale", { prefer: "wait=5" });
+  await plain("revertsale", PREFER);
+  await plain("block", PREFER);
+  await plain("unblock", PREFER);
+});
+
+test("a refused direct sale stays false, and other refusals stay problems", async () => {
+  const server = new TestServer();
+  await server.book("lock", "bob", "A1");
+  const reply = await preferring(server, "directsale", ["A1"]);
+  expect([reply.status, reply.text, reply.headers["Preference-Applied"]]).toEqual([
+    200,
+    "false",
+    undefined,
+  ]);
+  const errors = ["seats[0].id LOCKED"];
+  const problem = { status: 400, errorCode: "INVENTORY_NOT_AVAILABLE", errors };
+  expectProblem(await preferring(server, "lock", ["A1"]), problem);
+});
+
+test("a retry gets the form of the first answer, whatever it prefers", async () => {
+  const server = new TestServer();
+  const first = await preferring(server, "lock", ["A1", "A2"], keyed("k1", PREFER));
+  expect(first.body.seats).toHaveLength(2);
+  await server.book("unlock", "ann", "A1");
+  for (const headers of [{}, PREFER]) {
+    const again = await preferring(server, "lock", ["A1", "A2"], keyed("k1", headers));
+    expect(again.text).toBe(first.text);
+    expect(again.headers["Preference-Applied"]).toBe("return=representation");
+  }
+  await preferring(server, "lock", ["A3"], keyed("k2"));
+  const plain = await preferring(server, "lock", ["A3"], keyed("k2", PREFER));
+  expect([plain.text, plain.headers["Preference-Applied"]]).toEqual(["true", undefined]);
+});
+
+test("a key with other fences is the key of another request", async () => {
+  const server = new TestServer();
+  const [first, second] = ["A1", "A2"].map((label) => server.a.labels.idOf(label));
+  await preferring(server, "lock", ["A1", "A2"]);
+  const fence = server.engine.sequence;
+  const sale = (fences: object) =>
+    preferring(server, "sale", ["A1", "A2"], { ...keyed("k"), more: { fences } });
+  expect((await sale({ [first!]: fence, [second!]: fence })).text).toBe("true");
+  expect((await sale({ [second!]: fence, [first!]: fence })).text).toBe("true");
+  for (const fences of [{}, { [first!]: fence }, { [first!]: fence, [second!]: fence + 1 }]) {
+    expectProblem(await sale(fences), { status: 422, errorCode: "IDEMPOTENCY_KEY_REUSED" });
+  }
+});
+
+test("a late sale with the fence of an earlier lock is refused", async () => {
+  const server = new TestServer();
+  const id = server.a.labels.idOf("A1");
+  const { fence } = (await preferring(server, "lock", ["A1"])).body.seats[0]!;
+  server.world.clock.timeMs += 15 * 60_000;
+  await preferring(server, "lock", ["A1"]);
+  const errors = ["seats[0].id HELD_BY_ANOTHER_SESSION"];
+  for (const kind of ["sale", "unlock"] as const) {
+    const late = await preferring(server, kind, ["A1"], { more: { fences: { [id]: fence } } });
+    expectProblem(late, { status: 400, errorCode: "INVENTORY_NOT_AVAILABLE", errors });
+  }
+});
+
+test("fences that are no numbers, or of other seats, are invalid", async () => {
+  const server = new TestServer();
+  const refusal = async (fences: unknown) => {
+    const reply = await preferring(server, "sale", ["A1"], { headers: {}, more: { fences } });
+    return (reply.body as unknown as { errors: { field: string; code: string }[] }).errors.map(
+      ({ field, code }) => `${field} ${code}`,
+    );
+  };
+  expect(await refusal({ 7: "1" })).toEqual(["fences[7] TYPE"]);
+  expect(await refusal([1])).toEqual(["fences TYPE"]);
+  expect(await refusal({ x: 1, 999: 2 })).toEqual(["fences[999] UNKNOWN", "fences[x] UNKNOWN"]);
+  const many = Object.fromEntries(Array.from({ length: 1_001 }, (_, i) => [i, 1]));
+  expect(await refusal(many)).toEqual(["fences SIZE"]);
+});
+
+type Kind = (typeof BOOKING_KINDS)[number];
+
+const checkPath = (server: TestServer, call: string, eventId = server.a.eventId) =>
+  `${V2}/booking/check?eventId=${eventId}&call=${call}`;
+
+/** Checks a call on the event of A. */
+function check(server: TestServer, call: string, session: string | null, ...objects: string[]) {
+  return server.post(checkPath(server, call), server.selection(session, ...objects));
+}
+
+test.each(BOOKING_KINDS)("a check of %s answers as the call does then", async (kind) => {
+  const server = new TestServer();
+  server.world.change({ orphanPrevention: true });
+  await server.book("lock", "ann", "A1", "A2", "Pit:2");
+  await server.book("directsale", null, "B1", "B2", "Pit:3");
+  await server.book("block", null, "B3", "B4", "Pit:4");
+  const selections: readonly (readonly [string | null, ...string[]])[] = [
+    ["ann", "A1", "A2"],
+    ["bob", "A1"],
+    [null, "B1"],
+    [null, "B3", "Pit:1"],
+    ["ann", "A3", "A4", "Pit:2"],
+    ["ann", "A5"],
+    ["ann", "Pit:99"],
+    [null],
+  ];
+  for (const [session, ...objects] of selections) {
+    const before = [server.digest, server.engine.sequence];
+    const checked = await check(server, kind, session, ...objects);
+    expect([server.digest, server.engine.sequence]).toEqual(before);
+    const called = await server.book(kind, session, ...objects);
+    expect([kind, objects, checked.status, checked.text]).toEqual([
+      kind,
+      objects,
+      called.status,
+      called.text,
+    ]);
+  }
+});
+
+test("every refusal of a call is that of its check", async () => {
+  const problemOf = async (server: TestServer, kind: Kind, label = "A1") => {
+    const { status, body } = await check(server, kind, "ann", label);
+    expect(body.path).toBe(`${V2}/booking/${kind}`);
+    return [status, body.errorCode];
+  };
+  const server = new TestServer();
+  server.world.change({ orphanPrevention: true });
+  expect(await problemOf(server, "lock", "A2")).toEqual([422, "ORPHAN_SEAT"]);
+  expect(await problemOf(server, "sale")).toEqual([400, "INVENTORY_NOT_AVAILABLE"]);
+  server.world.change({ salesControl: false });
+  expect(await problemOf(server, "sale")).toEqual([403, "SALES_CONTROL_REQUIRED"]);
+  server.setStatus("ARCHIVED");
+  expect(await problemOf(server, "directsale")).toEqual([422, "EVENT_NOT_PUBLISHED"]);
+  server.world.change({ bookingEnabled: false });
+  expect(await problemOf(server, "unblock")).toEqual([402, "ORGANIZATION_DISABLED"]);
+  const unknown = await server.post(
+    checkPath(server, "lock", NOWHERE),
+    server.selection("ann", "A1"),
+  );
+  expectProblem(unknown, { ...EVENT_DENIED, path: `${V2}/booking/lock` });
+});
+
+test("a body that the call would refuse is refused, and so is an unknown call", async () => {
+  const server = new TestServer();
+  const path = `${V2}/booking/sale`;
+  const empty = await server.post(checkPath(server, "sale"), {});
+  expectProblem(empty, { ...invalid("seats NOT_NULL"), path });
+  const wrong = await server.post(checkPath(server, "sale"), { seats: [{ id: "x" }] });
+  expectProblem(wrong, { ...invalid("seats[0].id TYPE"), path });
+  const body = server.selection("ann", "A1");
+  expectProblem(await server.post(checkPath(server, "steal"), body), invalid("call ENUM"));
+  const missing = `${V2}/booking/check?eventId=${server.a.eventId}`;
+  expectProblem(await server.post(missing, body), invalid("call NOT_NULL"));
+});
+
+test("Prefer and Idempotency-Key are not looked at", async () => {
+  const server = new TestServer();
+  const body = server.selection("ann", "A1");
+  const headers = { prefer: "return=representation", "idempotency-key": "k" };
+  const send = (path: string) => server.post(path, body, { ...server.a, headers });
+  expect((await send(checkPath(server, "lock"))).text).toBe("true");
+  await server.book("block", null, "A1");
+  expect((await send(checkPath(server, "lock"))).status).toBe(400);
+  await server.book("unblock", null, "A1");
+  const locked = await send(server.bookingPath("lock"));
+  expect(locked.text).toContain('"fence"');
+  expect((await send(checkPath(server, "unlock"))).text).toBe("true");
+});
+
+test("a hold that ran out is over for a check", async () => {
+  const server = new TestServer();
+  await server.book("lock", "ann", "A1");
+  expect((await check(server, "lock", "bob", "A1")).status).toBe(400);
+  server.world.clock.timeMs += 15 * 60_000;
+  expect((await check(server, "lock", "bob", "A1")).text).toBe("true");
+  expect(await server.states("A1")).toEqual(["ACTIVE"]);
+});
+
+test("checks do not count against the limit of booking calls", async () => {
+  const server = new TestServer();
+  server.world.change({ bookingsPerSecond: 1 });
+  for (let i = 0; i < 5; i++) {
+    expect((await check(server, "lock", "ann", "A1")).text).toBe("true");
+  }
+  expect((await server.book("lock", "ann", "A1")).body).toBe(true);
+  expect((await server.book("unlock", "ann", "A1")).body.errorCode).toBe("RATE_LIMITED");
+});
+
+/** No request of this file changes it. */
+const refusing = new TestServer();
+const { a: refusingHouse } = refusing;
+
+const SEAT = { id: refusingHouse.labels.idOf("A1") };
+const area = (capacity: unknown) => ({
+  groupOfSeats: [{ id: refusingHouse.labels.idOf("Pit"), capacity }],
+});
+
+/** Bodies by what is wrong with them. */
+const INVALID: readonly (readonly [string, unknown, string])[] = [
+  ["an empty object", {}, "seats NOT_NULL"],
+  ["empty lists", { seats: [], groupOfSeats: [] }, "seats NOT_NULL"],
+  ["an object for the seats", { seats: {} }, "seats TYPE"],
+  ["null for a seat", { seats: [null] }, "seats[0] NOT_NULL"],
+  ["a seat with id 0", { seats: [{ id: 0 }] }, "seats[0].id RANGE"],
+  ["a seat with id 1.5", { seats: [{ id: 1.5 }] }, "seats[0].id TYPE"],
+  ["a seat with id 2^53", { seats: [{ id: 2 ** 53 }] }, "seats[0].id RANGE"],
+  ["a seat with id 2^53+1", '{"seats":[{"id":9007199254740993}]}', "seats[0].id RANGE"],
+  ["a seat with id 1e400", '{"seats":[{"id":1e400}]}', "seats[0].id TYPE"],
+  ["a seat with a capacity", { seats: [{ ...SEAT, capacity: 1 }] }, "seats[0].capacity NULL"],
+  ["a wrong second seat", { seats: [SEAT, { id: "x" }] }, "seats[1].id TYPE"],
+  ["a seat twice", { seats: [SEAT, SEAT] }, "seats[1].id DUPLICATE"],
+  [
+    "an area twice",
+    { groupOfSeats: [...area(1).groupOfSeats, ...area(2).groupOfSeats] },
+    "groupOfSeats[1].id DUPLICATE",
+  ],
+  ["capacity 0", area(0), "groupOfSeats[0].capacity RANGE"],
+  ["capacity 1.5", area(1.5), "groupOfSeats[0].capacity TYPE"],
+  ["capacity 2^31", area(2 ** 31), "groupOfSeats[0].capacity RANGE"],
+  ["a list for the hold type", { holdType: [], seats: [SEAT] }, "holdType TYPE"],
+  [
+    "1,001 seats",
+    { seats: Array.from({ length: 1_001 }, (_, i) => ({ id: i + 1 })) },
+    "seats SIZE",
+  ],
+];
+
+test.each(INVALID)("every booking command refuses %s", async (_, body, error) => {
+  const before = refusing.digest;
+  for (const kind of BOOKING_KINDS) {
+    expectProblem(await refusing.post(refusing.bookingPath(kind), body), invalid(error));
+  }
+  expect(refusing.digest).toBe(before);
+});
+
+test("a request with exactly 1,000 seats and areas is valid", async () => {
+  const seats = Array.from({ length: 999 }, (_, i) => ({ id: 10_000 + i }));
+  const lock = (body: object) => refusing.post(refusing.bookingPath("lock"), body);
+  const taken = await lock({ seats, ...area(1) });
+  expect(taken.body.errorCode).toBe("INVENTORY_NOT_AVAILABLE");
+  expect(taken.body.errors.length).toBe(999);
+  const more = await lock({ seats: [...seats, { id: 1 }], ...area(1) });
+  expect(more.body.errorCode).toBe("VALIDATION_FAILED");
+});
+
+const EVENT_IDS: readonly (readonly [string, string])[] = [
+  ["", "eventId NOT_NULL"],
+  ["eventId=7", "eventId FORMAT"],
+  ["eventId=00000000-0000-4000-8000-0000000000011", "eventId FORMAT"],
+  ["eventid=00000000-0000-4000-8000-000000000001", "eventId NOT_NULL"],
+  [
+    `eventId=${refusingHouse.eventId}&eventId=${refusingHouse.eventId.replace("1", "2")}`,
+    "eventId TYPE",
+  ],
+];
+
+test.each(EVENT_IDS)("every booking command refuses the query %j", async (query, error) => {
+  for (const kind of BOOKING_KINDS) {
+    const [path] = refusing.bookingPath(kind).split("?");
+    const reply = await refusing.post(`${path}?${query}`, refusing.selection("s1", "A1"));
+    expectProblem(reply, invalid(error));
+  }
+});
+
+const TYPES: readonly (readonly [string, number])[] = [
+  ["application/json", 200],
+  ["application/json; charset=utf-8", 200],
+  ["Application/JSON ;charset=UTF-8", 200],
+  ["", 200],
+  ["text/plain", 415],
+  ["text/json", 415],
+  ["application/x-www-form-urlencoded", 415],
+  ["application/jsonp", 415],
+  ["application/json, text/plain", 415],
+  ["multipart/form-data; boundary=application/json", 415],
+];
+
+test.each(TYPES)("a body with the content type %j gets %d", async (type, status) => {
+  const by = { ...refusingHouse, headers: { "content-type": type } };
+  const reply = await refusing.post(
+    refusing.bookingPath("unlock"),
+    refusing.selection("s1", "A1"),
+    by,
+  );
+  if (status === 200) expect(reply.text).toBe("true");
+  else expectProblem(reply, { status, errorCode: "UNSUPPORTED_MEDIA_TYPE" });
+});
+
+test("members that are not documented are ignored", async () => {
+  const fresh = new TestServer();
+  const body = {
+    ...fresh.selection("s1", "A1"),
+    properties: [{ any: "thing" }],
+    cartSeatIds: null,
+    extra: { state: "SOLD" },
+  };
+  expect((await fresh.post(fresh.bookingPath("lock"), body)).text).toBe("true");
+  expect(await fresh.states("A1")).toEqual(["LOCKED"]);
+});
+
+const V1 = "/api/private/v1.0";
+/** One code point, two UTF-16 units, four bytes of UTF-8. */
+const EMOJI = "\u{1f3ad}";
+
+const measured = new TestServer();
+const { a: house } = measured;
+
+const listOf = (errors: readonly ProblemError[]) =>
+  errors.map(({ field, code }) => `${field} ${code}`);
+
+async function sizeErrors(path: string, body: object): Promise<readonly string[]> {
+  const reply = await measured.call("POST", path, { key: house.key, body });
+  return reply.status < 300 ? [] : listOf(reply.body.errors);
+}
+
+/** The errors that a library caller gets. */
+function give(kind: "lock" | "directsale" | "createEvent", body: object): readonly string[] {
+  const command = sampleCommand(kind, house.caller);
+  return listOf(commandErrors({ ...command, body: { ...command.body, ...body } } as never));
+}
+
+test.each([
+  ["sessionId", "lock", "A1", 255],
+  ["holdType", "directsale", "A2", 64],
+] as const)(
+  "the %s of a %s of %s may have %i emoji, and no more",
+  async (member, kind, label, most) => {
+    const path = `${V2}/booking/${kind}?eventId=${house.eventId}`;
+    const bodyOf = (length: number) => {
+      return { seats: [{ id: house.labels.idOf(label) }], [member]: EMOJI.repeat(length) };
+    };
+    expect(await sizeErrors(path, bodyOf(most + 1))).toEqual([`${member} SIZE`]);
+    expect(await sizeErrors(path, bodyOf(most))).toEqual([]);
+    expect(Object.values(measured.world.lastRecord!)).toContain(EMOJI.repeat(most));
+    expect(give(kind, bodyOf(most + 1))).toEqual([`${member} SIZE`]);
+    expect(give(kind, bodyOf(most))).toEqual([]);
+  },
+);
+
+test("the name of an event may have 255 emoji, and no more", async () => {
+  const times = { start: "2030-05-01T20:00", endDate: "2030-05-01T23:00" };
+  const bodyOf = (length: number) => {
+    return { name: EMOJI.repeat(length), schemaId: house.schemaId, ...times };
+  };
+  for (const path of [`${V1}/events/`, `${V2}/events/`]) {
+    expect(await sizeErrors(path, bodyOf(256))).toEqual(["name SIZE"]);
+    expect(await sizeErrors(path, bodyOf(255))).toEqual([]);
+  }
+  expect(give("createEvent", bodyOf(256))).toEqual(["name SIZE"]);
+  expect(give("createEvent", bodyOf(255))).toEqual([]);
 });

@@ -1,7 +1,18 @@
 /** The rows that create, read and list events, and change their status. */
 import { expect, test } from "vitest";
-import { type PageBody, TestServer, V2 } from "../../support/server.ts";
-import { expectPage, expectProblem, invalid, NOWHERE, UUID } from "../wire/wire.ts";
+import { type House, type PageBody, TestServer, V2 } from "../../support/server.ts";
+import {
+  DENIED,
+  type ExpectedProblem,
+  expectPage,
+  expectProblem,
+  IN_USE,
+  invalid,
+  NO_ID,
+  NOT_FOUND,
+  NOWHERE,
+  UUID,
+} from "../wire/wire.ts";
 
 /** For requests that are refused: it never changes. */
 const unchanged = new TestServer();
@@ -44,15 +55,6 @@ test("a new event has an id, its creation date and a status", async () => {
   });
 });
 
-test("an event is a draft when its body says so or its schema is a draft", async () => {
-  const server = new TestServer();
-  expect((await create(server, { status: "DRAFT" })).status).toBe("DRAFT");
-  const { caller, venueId } = server.a;
-  const body = { name: "Sketch", venueId, draft: true };
-  const { id: schemaId } = server.world.must("createSchema", caller, { body });
-  expect((await create(server, { schemaId })).status).toBe("DRAFT");
-});
-
 test("null for id and createdDate is accepted, and internal members are ignored", async () => {
   const server = new TestServer();
   const { b } = server;
@@ -65,25 +67,12 @@ test("null for id and createdDate is accepted, and internal members are ignored"
 const LONG_NAME = "x".repeat(255);
 const INVALID: readonly (readonly [string, object, string])[] = [
   ["an id", { id: NOWHERE }, "id TYPE"],
-  ["null for the name", { name: null }, "name NOT_NULL"],
   ["no name", { name: undefined }, "name NOT_NULL"],
-  ["an empty name", { name: "" }, "name SIZE"],
-  ["a name of 256 characters", { name: `${LONG_NAME}x` }, "name SIZE"],
-  ["a name of two lines", { name: "a\nb" }, "name FORMAT"],
-  ["a number for the name", { name: 7 }, "name TYPE"],
   ["no start", { start: undefined }, "start NOT_NULL"],
-  ["a start with an offset", { start: "2026-06-01T19:30:00Z" }, "start FORMAT"],
   ["a date for the start", { start: "2026-06-01" }, "start FORMAT"],
-  ["a start on 30 February", { start: "2026-02-30T19:30:00" }, "start FORMAT"],
-  ["a start at 24:00", { start: "2026-02-03T24:00:00" }, "start FORMAT"],
-  ["no end", { endDate: undefined }, "endDate NOT_NULL"],
   ["an end before the start", { endDate: "2026-06-01T19:29:59" }, "endDate RANGE"],
-  ["no schema", { schemaId: undefined }, "schemaId NOT_NULL"],
-  ["a string for the schema", { schemaId: "1" }, "schemaId TYPE"],
-  ["a schema beyond 2^53", { schemaId: 2 ** 53 }, "schemaId RANGE"],
   ["an unknown schema", { schemaId: 999_999 }, "schemaId NOT_FOUND"],
   ["a schema of organization B", { schemaId: unchanged.b.schemaId }, "schemaId NOT_FOUND"],
-  ["a schema of organization C", { schemaId: unchanged.c.schemaId }, "schemaId NOT_FOUND"],
   ["an unknown status", { status: "OPEN" }, "status ENUM"],
 ];
 
@@ -142,30 +131,26 @@ test("the list shows the events of the caller in the order of their creation", a
   expectPage(last, { number: 1, size: 1, total: 2, count: 1 });
 });
 
-const { a, b } = festival;
+const { a: festivalHouse, b: festivalOther } = festival;
 const FILTERS: readonly (readonly [string, readonly string[]])[] = [
   ["name=LPH", ["alpha"]],
   ["name=a", ["Beta", "alpha"]],
   ["name=.*", ["100% .*"]],
   ["name=%25", ["100% .*"]],
-  ["name=zzz", []],
   ["startDate=2026-01-02", ["100% .*", "Beta", "Night"]],
-  ["startDate=2026-01-02T10:00", ["100% .*", "Beta", "Night"]],
-  ["startDate=2026-01-02T10:00:00.000", ["100% .*", "Beta", "Night"]],
   ["startDate=2026-01-02T10:00:00.001", ["Night"]],
   ["endDate=2026-01-02T12:00:00.5", ["Beta", "alpha"]],
-  ["endDate=2026-01-02T12:00:00.500", ["Beta", "alpha"]],
   ["endDate=2026-01-02T12:00:00.499", ["alpha"]],
   ["endDate=2026-01-03", ["100% .*", "Beta", "alpha"]],
   ["startDate=2026-01-02&endDate=2026-01-02T23:59", ["Beta"]],
   ["status=PUBLISHED", ["100% .*", "Beta", "Night", "alpha"]],
-  ["status=DRAFT", []],
-  ["schemaId=999999", []],
-  ["venueId=999999", []],
-  [`id=${a.eventId}`, ["Night"]],
-  [`id=${b.eventId}`, []],
-  [`schemaId=${a.schemaId}&venueId=${a.venueId}`, ["100% .*", "Beta", "Night", "alpha"]],
-  [`schemaId=${b.schemaId}`, []],
+  [`id=${festivalHouse.eventId}`, ["Night"]],
+  [`id=${festivalOther.eventId}`, []],
+  [
+    `schemaId=${festivalHouse.schemaId}&venueId=${festivalHouse.venueId}`,
+    ["100% .*", "Beta", "Night", "alpha"],
+  ],
+  [`schemaId=${festivalOther.schemaId}`, []],
 ];
 
 test.each(FILTERS)("the list filtered by %s contains %j", async (query, names) => {
@@ -200,11 +185,7 @@ const BAD_QUERIES: readonly (readonly [string, string])[] = [
   ["status=OPEN", "status ENUM"],
   ["id=7", "id FORMAT"],
   ["schemaId=abc", "schemaId TYPE"],
-  ["schemaId=0", "schemaId RANGE"],
-  ["schemaId=9007199254740993", "schemaId RANGE"],
   ["startDate=yesterday", "startDate FORMAT"],
-  ["startDate=2026-01-02T10:00:00Z", "startDate FORMAT"],
-  ["endDate=2026-13-01", "endDate FORMAT"],
   [`name=${"x".repeat(256)}`, "name SIZE"],
 ];
 
@@ -237,4 +218,169 @@ const BAD_STATUSES: readonly (readonly [unknown, string])[] = [
 test.each(BAD_STATUSES)("a change of status to %j is refused", async (body, error) => {
   const path = `${EVENTS}${unchanged.a.eventId}/status`;
   expectProblem(await unchanged.post(path, body), invalid(error));
+});
+
+const bodyOfNight = ({ eventId, schemaId }: House) => ({
+  id: eventId,
+  name: "Night",
+  start: "2026-05-01T20:00",
+  endDate: "2026-05-01T23:00",
+  schemaId,
+});
+
+test(`PUT ${V2}/events/ changes the name and the times, and ignores other members`, async () => {
+  const server = new TestServer();
+  const { a } = server;
+  const times = { start: "2026-05-01T14:00", endDate: "2026-05-01T17:00:00.50" };
+  const changes = { name: "Matinée", ...times };
+  const ignored = { createdDate: "2000-01-01T00:00:00", status: "DRAFT", organizationId: 1 };
+  const id = a.eventId.toUpperCase();
+  const reply = await server.put(EVENTS, { ...bodyOfNight(a), ...changes, ...ignored, id });
+  const expected = {
+    id: a.eventId,
+    createdDate: "2026-03-19T10:00:00.000",
+    name: "Matinée",
+    start: "2026-05-01T14:00:00",
+    endDate: "2026-05-01T17:00:00.5",
+    schemaId: a.schemaId,
+    status: "PUBLISHED",
+  };
+  expect([reply.status, reply.body]).toEqual([200, expected]);
+  expect((await server.get(`${EVENTS}${a.eventId}`)).body).toMatchObject(expected);
+});
+const night = bodyOfNight(unchanged.a);
+
+const REFUSED: readonly (readonly [string, unknown, ExpectedProblem])[] = [
+  ["no id", { ...night, id: undefined }, invalid("id NOT_NULL")],
+  ["no name", { ...night, name: undefined }, invalid("name NOT_NULL")],
+  ["an end before the start", { ...night, endDate: "2026-05-01T19:00" }, invalid("endDate RANGE")],
+  ["an unknown schema", { ...night, schemaId: NO_ID }, invalid("schemaId NOT_FOUND")],
+  ["an unknown event", { ...night, id: NOWHERE }, NOT_FOUND],
+  ["an event of another organization", { ...night, id: unchanged.b.eventId }, DENIED],
+];
+
+test.each(REFUSED)("PUT /api/private/v2.0/events/ refuses %s", async (_, sent, expected) => {
+  const before = unchanged.digest;
+  expectProblem(await unchanged.put(EVENTS, sent), expected);
+  expect(unchanged.digest).toBe(before);
+});
+
+test(`PUT ${V2}/events/ changes the schema of held seats only with force`, async () => {
+  const server = new TestServer();
+  const { world, a } = server;
+  await server.book("lock", "s", "A1");
+  const schema = { name: "Two", venueId: a.venueId };
+  const { id: schemaId } = world.must("createSchema", a.caller, { body: schema });
+  const moved = { ...bodyOfNight(a), schemaId };
+  expectProblem(await server.put(EVENTS, moved), IN_USE);
+  expectProblem(await server.put(`${EVENTS}?force=perhaps`, moved), invalid("force TYPE"));
+  expect((await server.put<EventBody>(`${EVENTS}?force=true`, moved)).body.schemaId).toBe(schemaId);
+  expect(await server.seats()).toEqual([]);
+});
+
+test(`PUT ${V2}/events/ does not move the start of an event in a series`, async () => {
+  const server = new TestServer();
+  const { world, a } = server;
+  const { id: seriesId } = world.must("createSeries", a.caller, { body: { name: "Ring" } });
+  world.must("bindEvent", a.caller, { eventId: a.eventId, body: { seriesId } });
+  const reply = await server.put(EVENTS, { ...bodyOfNight(a), start: "2026-05-01T19:59" });
+  expectProblem(reply, { status: 409, errorCode: "EVENT_BOUND_TO_SERIES" });
+  expect(
+    (await server.put(EVENTS, { ...bodyOfNight(a), endDate: "2026-05-02T00:00" })).status,
+  ).toBe(200);
+});
+
+test("a published event does not move to a draft schema", async () => {
+  const server = new TestServer();
+  const { world, a } = server;
+  const draft = { body: { name: "Sketch", venueId: a.venueId, draft: true } };
+  const { id: schemaId } = world.must("createSchema", a.caller, draft);
+  const errorCode = "INVALID_STATUS_TRANSITION";
+  const moved = { ...bodyOfNight(a), schemaId };
+  expectProblem(await server.put(EVENTS, moved), { status: 409, errorCode });
+  expectProblem(await server.put("/api/private/v1.0/events/", moved), { status: 400, errorCode });
+});
+
+test(`DELETE ${V2}/events/{id} removes an event and its prices, even if sold`, async () => {
+  const server = new TestServer();
+  const { eventId } = server.a;
+  await server.book("directsale", null, "A1", "Pit:3");
+  const path = `${EVENTS}${eventId}`;
+  const reply = await server.delete(path);
+  expect([reply.status, reply.text]).toEqual([204, ""]);
+  expectProblem(await server.delete(path), NOT_FOUND);
+  expect((await server.get<PageBody<EventBody>>(EVENTS)).body.content).toEqual([]);
+  expect(server.engine.state.catalog.pricesOf(eventId).size).toBe(0);
+  const booked = await server.book("lock", "s", "A2");
+  expect([booked.status, booked.body.errorCode]).toEqual([403, "EVENT_ACCESS_DENIED"]);
+});
+
+const SERIES = `${V2}/series/`;
+
+interface SeriesBody {
+  readonly id: number;
+  readonly name: string;
+}
+
+async function createSeries(server: TestServer, name: string, by = server.a): Promise<SeriesBody> {
+  const reply = await server.post<SeriesBody>(SERIES, { name }, by);
+  expect(reply.status).toBe(201);
+  return reply.body;
+}
+
+test("POST /api/private/v2.0/series/ creates a series; names may repeat", async () => {
+  const server = new TestServer();
+  const { id } = await createSeries(server, "Ring");
+  expect(await createSeries(server, "Ring")).toEqual({ id: id + 1, name: "Ring" });
+  expectProblem(await server.post(SERIES, {}), invalid("name NOT_NULL"));
+  expectProblem(await server.post(SERIES, { name: "" }), invalid("name SIZE"));
+  expectProblem(await server.post(SERIES, { name: 7 }), invalid("name TYPE"));
+  expectProblem(await server.post(SERIES, { name: "x" }, {}), DENIED);
+});
+
+test("GET /api/private/v2.0/series/ lists the series of the caller", async () => {
+  const server = new TestServer();
+  const made = [await createSeries(server, "B"), await createSeries(server, "A")];
+  await createSeries(server, "Foreign", server.b);
+  const read = (query: string) => server.get<PageBody<SeriesBody>>(`${SERIES}${query}`);
+  const all = await read("");
+  expectPage(all, { total: 2, count: 2 });
+  expect(all.body.content).toEqual(made);
+  expect((await read("?sort=name&size=1")).body.content).toEqual([made[1]]);
+  expectProblem(await server.get(SERIES, {}), DENIED);
+});
+
+test("PUT /api/private/v2.0/events/{id}/series binds an event and unbinds it", async () => {
+  const server = new TestServer();
+  const { eventId } = server.a;
+  const { id: seriesId } = await createSeries(server, "Ring");
+  for (const body of [{ seriesId }, { seriesId: null }]) {
+    const reply = await server.put(`${V2}/events/${eventId}/series`, body);
+    expect([reply.status, reply.body]).toEqual([200, { id: eventId, name: "Night", ...body }]);
+  }
+});
+
+test("PUT /api/private/v2.0/events/{id}/series refuses what is not a series", async () => {
+  const server = new TestServer();
+  const { id: foreign } = await createSeries(server, "Foreign", server.b);
+  const before = server.digest;
+  for (const [body, error] of [
+    [{}, "seriesId NOT_NULL"],
+    [{ seriesId: "x" }, "seriesId TYPE"],
+    [{ seriesId: foreign }, "seriesId NOT_FOUND"],
+  ] as const) {
+    const reply = await server.put(`${V2}/events/${server.a.eventId}/series`, body);
+    expectProblem(reply, invalid(error));
+  }
+  expect(server.digest).toBe(before);
+});
+
+test("v1 refuses to move an event in a series", async () => {
+  const server = new TestServer();
+  const { eventId: id, schemaId } = server.a;
+  const { id: seriesId } = await createSeries(server, "Ring");
+  await server.put(`${V2}/events/${id}/series`, { seriesId });
+  const body = { id, name: "Night", schemaId, start: "2026-06-01T20:00" };
+  const reply = await server.put("/api/private/v1.0/events/", body);
+  expectProblem(reply, { status: 400, errorCode: "EVENT_BOUND_TO_SERIES" });
 });

@@ -33,17 +33,10 @@ test("a new venue has the given members only, and is read back the same", async 
 
 const INVALID: readonly (readonly [string, unknown, string])[] = [
   ["an empty object", {}, "name NOT_NULL"],
-  ["a list", [], " TYPE"],
-  ["an empty name", { name: "" }, "name SIZE"],
-  ["a name of 256 characters", { name: "x".repeat(256) }, "name SIZE"],
   ["a name with a tab", { name: "a\tb" }, "name FORMAT"],
-  ["a list for the address", { name: "x", address: [] }, "address TYPE"],
   ["a latitude of 90.1", { name: "x", lat: 90.1 }, "lat RANGE"],
-  ["a latitude of -91", { name: "x", lat: -91 }, "lat RANGE"],
-  ["a string for the latitude", { name: "x", lat: "1" }, "lat TYPE"],
   ["a latitude of 1e400", '{"name":"x","lat":1e400}', "lat TYPE"],
   ["a longitude of 180.5", { name: "x", lng: 180.5 }, "lng RANGE"],
-  ["a number for draft", { name: "x", draft: 1 }, "draft TYPE"],
 ];
 
 test.each(INVALID)("a new or changed venue is refused: %s", async (_, body, error) => {

@@ -65,10 +65,8 @@ const [foreign] = await create(unchanged, ["Foreign"], b);
 const isNew = { name: "Gold", schemaId: a.schemaId };
 
 const INVALID: readonly (readonly [string, unknown, string])[] = [
-  ["an object", {}, " TYPE"],
   ["a zone with an id", [{ ...isNew, id: 7 }], "[0].id TYPE"],
   ["a zone without a name", [{ ...isNew, name: null }], "[0].name NOT_NULL"],
-  ["an empty name", [{ ...isNew, name: "" }], "[0].name SIZE"],
   ["a zone without a schema", [{ name: "Gold" }], "[0].schemaId NOT_NULL"],
   ["another schema", [isNew, { ...isNew, schemaId: b.schemaId }], "[1].schemaId MISMATCH"],
 ];
@@ -103,17 +101,6 @@ test(`GET ${V2}/schemas/{schemaId}/pricing_zones/ lists the zones of the schema`
   expectPage(all, { total: 2, count: 2 });
   expect(all.body.content).toEqual(made);
   expect((await read("?sort=name&size=1")).body.content).toEqual([made[1]]);
-});
-
-test(`PUT ${V2}/schemas/{schemaId}/pricing_zones/ renames zones, not assignments`, async () => {
-  const server = new TestServer();
-  const [zone] = await create(server, ["Gold"]);
-  const pit = { objectId: server.a.labels.idOf("Pit"), assignmentId: zone!.id };
-  await assign(server, { groupOfSeats: [pit] });
-  const renamed = [{ ...zone!, name: "Amber" }];
-  const reply = await server.put(zonesOf(server.a), renamed);
-  expect([reply.status, reply.body]).toEqual([200, renamed]);
-  expect((await zonedGroups(server))["Pit"]).toBe(zone!.id);
 });
 
 const changed = { ...gold!, name: "New" };
@@ -154,18 +141,6 @@ test.each(["GET", "DELETE"])(
   },
 );
 
-test(`DELETE ${V2}/schemas/{schemaId}/pricing_zones/{id} deletes its assignments`, async () => {
-  const server = new TestServer();
-  const [zone] = await create(server, ["Gold"]);
-  const stalls = { objectId: server.a.labels.idOf("Stalls"), assignmentId: zone!.id };
-  await assign(server, { groupOfSeats: [stalls] });
-  const path = `${zonesOf(server.a)}${zone!.id}`;
-  const reply = await server.delete(path);
-  expect([reply.status, reply.text]).toEqual([204, ""]);
-  expect(new Set(Object.values(await zonedGroups(server)))).toEqual(new Set([null]));
-  expectProblem(await server.get(path), NOT_FOUND);
-});
-
 test(`POST ${V2}/schemas/{schemaId}/pricing_zones/assignments/ shows in the seat map`, async () => {
   const server = new TestServer();
   const idOf = (label: string) => server.a.labels.idOf(label);
@@ -192,7 +167,6 @@ test(`POST ${V2}/schemas/{schemaId}/pricing_zones/assignments/ shows in the seat
 const stalls = a.labels.idOf("Stalls");
 const BAD_ASSIGNMENTS: readonly (readonly [string, unknown, string])[] = [
   ["an empty seat", { seats: [{}] }, "seats[0].seatId NOT_NULL, seats[0].assignmentId NOT_NULL"],
-  ["a number for the seats", { seats: 7 }, "seats TYPE"],
   [
     "the zone of another schema",
     { groupOfSeats: [{ objectId: stalls, assignmentId: foreign!.id }] },

@@ -1,7 +1,8 @@
-/** Parsing of request bodies: what is accepted as JSON. */
+/** JSON: what is accepted in bodies, how numbers are given back, and how times are written. */
+import fc from "fast-check";
 import { expect, test } from "vitest";
-import { parseJson, parseLongJson } from "../../../server/http/json.ts";
-import { TestServer, V2 } from "../../support/server.ts";
+import { localDateTime, parseJson, parseLongJson } from "../../../server/http/json.ts";
+import { MANAGEMENT, TestServer, V2 } from "../../support/server.ts";
 
 function reasonOf(text: string | Buffer): string {
   const parsed = parseJson(Buffer.from(text as string));
@@ -134,4 +135,68 @@ test("the answer to a large or deep value is short", async () => {
 test("brackets after an escaped quotation mark are text", () => {
   const text = JSON.stringify([`"${"[".repeat(40)}`]);
   expect(parseJson(Buffer.from(text)).ok).toBe(true);
+});
+
+const server = new TestServer();
+const { eventId } = server.a;
+
+/** The text of every rejected value of an answer. */
+function rejected(text: string): string[] {
+  return Array.from(text.matchAll(/"rejectedValue":(.*?),"code"/g), ([, value]) => value!);
+}
+
+const LONG = "9007199254740993";
+
+test.each([
+  ["a seat", `{"seats":[{"id":1},{"id":${LONG}}]}`, [LONG]],
+  [
+    "a capacity, which the engine refuses",
+    `{"groupOfSeats":[{"id":1,"capacity":${LONG}}]}`,
+    [LONG],
+  ],
+  ["several numbers", `{"seats":[{"id":-${LONG}},{"id":1e400}]}`, [`-${LONG}`, "1e400"]],
+  ["a fraction", `{"seats":[{"id":0.12345678901234567890}]}`, ["0.12345678901234567890"]],
+  ["a number behind a text", `{"sessionId":"\\"[{1: 2","seats":[{"id":${LONG}}]}`, [LONG]],
+  ["a number behind a mark", `\ufeff{"seats":[{"id":${LONG}}]}`, [LONG]],
+  ["a number under a strange name", `{"seats":[{"id":1}],"fences":{"a}-[b.c":0.5}}`, ["null"]],
+  ["a very long number", `{"seats":[{"id":${"9".repeat(300)}}]}`, ["null"]],
+])("%s in a body", async (_, body, values) => {
+  const reply = await server.post(server.bookingPath("lock"), body);
+  expect([reply.status, rejected(reply.text)]).toEqual([400, values]);
+  expect(reply.body.errors).toHaveLength(values.length);
+});
+
+test("a number in the path or in the query", async () => {
+  const seats = `${V2}/events/${eventId}/seats/`;
+  for (const [target, value] of [
+    [`${V2}/venues/${LONG}`, LONG],
+    [`${V2}/venues/-0${LONG}`, `-${LONG}`],
+    [`${seats}?sectionId=${LONG}`, LONG],
+    [`${seats}?page=${LONG}`, LONG],
+    [`${seats}?size=101`, "101"],
+    [`${seats}?size=0`, "0"],
+    [`${seats}?size=1e9`, '"1e9"'],
+  ] as const) {
+    const { text } = await server.get(target);
+    expect([target, rejected(text)]).toEqual([target, [value]]);
+  }
+});
+
+test("a number in the place of a password is not given back", async () => {
+  const body = `{"name":"x","password":${LONG}.5}`;
+  const reply = await server.post(`${MANAGEMENT}/organizations/`, body, {
+    key: server.tenantToken,
+  });
+  expect(reply.text).not.toContain(LONG);
+});
+
+test("a time has three decimals and no offset, whatever was formatted before it", () => {
+  const soon = fc.integer({ min: 1_790_000_000_000, max: 1_790_000_002_500 });
+  const ever = fc.integer({ min: 0, max: 4_000_000_000_000 });
+  fc.assert(
+    fc.property(fc.array(fc.oneof(soon, ever), { minLength: 1 }), (times) => {
+      const shown = times.map(localDateTime);
+      expect(shown).toEqual(times.map((timeMs) => new Date(timeMs).toISOString().slice(0, -1)));
+    }),
+  );
 });

@@ -1,7 +1,7 @@
 /** A server that books over v1 in short notation. */
 import { expect } from "vitest";
-import { TestServer } from "../../../support/server.ts";
-import { expectConsistent } from "../../../support/table.ts";
+import { TestServer } from "../../support/server.ts";
+import { expectConsistent } from "../../support/table.ts";
 
 export const V1 = "/api/private/v1.0";
 
