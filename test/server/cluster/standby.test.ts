@@ -107,9 +107,9 @@ test("a standby refuses a request with a body as it refuses any other", async ()
 
 test.each(["/x/..%2fmetrics", "/x%5cy", "//x/"])(
   "a standby refuses %s as its leader does",
-  async (path) => {
+  async (target) => {
     const get = await started();
-    const response = await get(path);
+    const response = await get(target);
     expect(response.status).toBe(400);
     expect(response.headers.get("x-frontrow-leader")).toBe(null);
     expect(await response.json()).toMatchObject({ errorCode: "MALFORMED_REQUEST" });
