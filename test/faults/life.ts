@@ -38,6 +38,7 @@ export interface LifeOptions {
 /** What waits a second in a service waits so much shorter here. */
 const HASTE = 60;
 const RETRY_MS = 5;
+const KEPT_ALIVE_MS = 1_000;
 /** Written while a snapshot is in the making. */
 const BATCHES_BESIDE = 3;
 
@@ -52,6 +53,8 @@ const hasty: Scheduler = {
 };
 
 async function live(): Promise<void> {
+  // As the listening socket of a service does: the threads of a store keep no process alive.
+  const alive = setInterval(() => {}, KEPT_ALIVE_MS);
   const { folder, segmentBytes, snapshotBytes } = options;
   let pace: Pace | null = null;
   const store = await openStore(
@@ -72,6 +75,7 @@ async function live(): Promise<void> {
   await appendAll(store, pace);
   if (options.stays) await stay();
   await store.close();
+  clearInterval(alive);
   say("closed");
 }
 
