@@ -1,6 +1,6 @@
 /** Virtual time: a queue of tasks, without a real clock. */
 import type { Scheduler } from "../../persistence/disk/clock.ts";
-import { ProcessDied } from "../support/disk/process-disk.ts";
+import { untilDeath } from "../support/disk/process-disk.ts";
 
 interface Entry {
   readonly timeUs: number;
@@ -63,12 +63,7 @@ export class Timeline implements Scheduler {
       this.#entries.shift();
       if (entry.isCancelled) continue;
       this.nowUs = Math.max(this.nowUs, entry.timeUs);
-      try {
-        entry.task();
-      } catch (error) {
-        // A write on the process's own thread was its last step.
-        if (!(error instanceof ProcessDied)) throw error;
-      }
+      untilDeath(entry.task);
       return true;
     }
   }

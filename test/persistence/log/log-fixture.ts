@@ -9,6 +9,7 @@ import type { Scheduler } from "../../../persistence/disk/clock.ts";
 import type { CommitFrame } from "../../../persistence/log/frame.ts";
 import { openLog, type RecoveryReport } from "../../../persistence/log/recover.ts";
 import { FakeDisk } from "../../support/disk/fake-disk.ts";
+import { untilDeath } from "../../support/disk/process-disk.ts";
 
 export const STORE_ID = "0b0e7a3c-5d1f-4c3e-9a52-6f0d3c1b2a49";
 const SEGMENT_BYTES = 64 * 1024;
@@ -26,7 +27,7 @@ export class ManualTime implements Scheduler, Clock {
   }
 
   soon(task: () => void): void {
-    queueMicrotask(task);
+    queueMicrotask(() => untilDeath(task));
   }
 
   later(delayMs: number, task: () => void): () => void {
@@ -47,7 +48,7 @@ export class ManualTime implements Scheduler, Clock {
     this.#nowMs += delayMs;
     const due = this.#waiting.filter((entry) => entry.dueMs <= this.#nowMs);
     this.#waiting = this.#waiting.filter((entry) => entry.dueMs > this.#nowMs);
-    for (const entry of due) entry.task();
+    for (const entry of due) untilDeath(entry.task);
     await settle();
   }
 }

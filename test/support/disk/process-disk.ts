@@ -45,6 +45,15 @@ export class ProcessDied extends Error {
   override readonly name = "ProcessDied";
 }
 
+/** Runs a task of a process; a write on the process's own thread may be its last step. */
+export function untilDeath(task: () => void): void {
+  try {
+    task();
+  } catch (error) {
+    if (!(error instanceof ProcessDied)) throw error;
+  }
+}
+
 /** The environment of a process. */
 export interface Host {
   isAlive(): boolean;
@@ -176,7 +185,7 @@ export class ProcessDisk implements Disk {
         this.#isInFlight = false;
       }
       this.#flights.delete(flight);
-      done(fault, result);
+      untilDeath(() => done(fault, result));
     });
   }
 
