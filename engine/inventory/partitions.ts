@@ -8,7 +8,7 @@ import { NONE } from "../constants.ts";
 import { type Layout, seatName } from "../layout/layout.ts";
 import { type ChangeLinks, Partition, type SeatColumns, unpricedSeats } from "./partition.ts";
 import { BOOKING_STATES } from "./states.ts";
-import { lastValue, SEATS_PER_STEP } from "./steps.ts";
+import { drain, SEATS_PER_STEP } from "./steps.ts";
 
 /** Changes that wait for one partition: each keeps a layout in memory. */
 export const LAYOUT_CHANGES_MAX = 16;
@@ -147,7 +147,7 @@ export class Partitions extends Map<number, Partition> {
   #settle(number: number): void {
     if (!this.#waiting.has(number)) return;
     const isBegun = this.#begun?.number === number;
-    this.set(number, lastValue(isBegun ? this.#begun!.steps : this.#migrate(number)));
+    this.set(number, drain(isBegun ? this.#begun!.steps : this.#migrate(number)));
   }
 
   /** Follows the changes that wait, also those that come between two steps. */

@@ -4,7 +4,7 @@
 export const SEATS_PER_STEP = 20_000;
 
 /** Does all that is left. */
-export function lastValue<Value>(steps: Generator<void, Value>): Value {
+export function drain<Value>(steps: Generator<void, Value>): Value {
   let step = steps.next();
   while (step.done !== true) step = steps.next();
   return step.value;

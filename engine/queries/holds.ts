@@ -5,11 +5,11 @@ import type { EventRow } from "../catalog.ts";
 import type { Hold, Holds } from "../inventory/holds.ts";
 import type { Partition } from "../inventory/partition.ts";
 import { SeatState } from "../inventory/states.ts";
-import { lastValue } from "../inventory/steps.ts";
+import { drain } from "../inventory/steps.ts";
 import { joinKey } from "../layout/labels.ts";
 import { type Layout, seatIndexOf, seatName } from "../layout/layout.ts";
 import type { State } from "../state.ts";
-import { ranksOf, sortByKeys, type SortKey } from "./order.ts";
+import { pageOf, ranksOf, type SortKey } from "./order.ts";
 import { type AreaFacts, areaFacts } from "./seats.ts";
 
 /** What each sort property compares. */
@@ -64,7 +64,7 @@ export function listHolds(partition: Partition, query: HoldQuery): HoldPage {
       return { keyOf: (slot) => keyOf(holds.get(slot)), descending };
     },
   );
-  const page = lastValue(sortByKeys(slots, keys)).subarray(offset, offset + limit);
+  const page = drain(pageOf(slots, keys, offset, offset + limit));
   return {
     holds: Array.from(page, (slot) => heldFacts(partition, slot)),
     total: slots.length,

@@ -7,7 +7,7 @@ import {
   LayoutChange,
   type Migration,
 } from "../../../engine/inventory/partitions.ts";
-import { lastValue } from "../../../engine/inventory/steps.ts";
+import { drain } from "../../../engine/inventory/steps.ts";
 import { buildLayout } from "../../../engine/layout/layout.ts";
 import { checkPartition, checkState, digest } from "../../../engine/verify.ts";
 import { replayed, START_MS, World } from "../../support/engine.ts";
@@ -137,7 +137,7 @@ const removedSeat = (label: string) => {
 };
 
 function migrated(partition: Partition, migration: Migration): Partition {
-  return lastValue(new LayoutChange(migration).migrate(partition));
+  return drain(new LayoutChange(migration).migrate(partition));
 }
 
 test("migrating to the same layout changes neither the inventory nor its source", () => {
