@@ -3,8 +3,14 @@
  * request, and a refusal names every object that stands in the way.
  */
 import { assert } from "./assert.ts";
-import type { CommandWith, SeatChoice, StateSelection } from "./bodies.ts";
+import {
+  type CommandWith,
+  type SeatChoice,
+  STATE_SELECTION,
+  type StateSelection,
+} from "./bodies.ts";
 import type { EventRow, HoldTypeRow, OrganizationRow } from "./catalog.ts";
+import { command } from "./command.ts";
 import { AREA_CAPACITY_MAX, NONE, OBJECTS_PER_REQUEST_MAX } from "./constants.ts";
 import type { Holds } from "./inventory/holds.ts";
 import type { Partition } from "./inventory/partition.ts";
@@ -28,6 +34,7 @@ import {
   refuseInvalid,
   Result,
 } from "./results.ts";
+import { UUID_KEY } from "./schema.ts";
 import type { State } from "./state.ts";
 
 type BookingCommand = CommandWith<{ eventId: string; body: StateSelection }>;
@@ -138,7 +145,7 @@ function newHold({ holds }: Partition, holdType: HoldTypeRow, timeMs: number): H
   return { hold: holds.nextSlot, holdType: holdType.name, expiresAtMs };
 }
 
-// How the booking commands differ from each other. `commands.ts` has the rules of each.
+// How the booking commands differ from each other.
 
 export interface BookingRules {
   readonly move: Move;
@@ -161,6 +168,47 @@ export const PLAIN_BOOKING: Omit<BookingRules, "move"> = {
   preventsOrphans: false,
   respectsSession: false,
   skipsActive: false,
+};
+
+type Exceptions = Partial<BookingRules>;
+/** The codes, when the rule is set. */
+type If<E extends Exceptions, Rule extends keyof Exceptions, Codes> =
+  E extends Readonly<Record<Rule, true>> ? Codes : readonly [];
+
+/** The booking commands differ only in their rules. */
+function booking<const E extends Exceptions>(move: Move, exceptions: E) {
+  const rules: BookingRules = { ...PLAIN_BOOKING, ...exceptions, move };
+  const when = <Rule extends keyof Exceptions, const Codes>(rule: Rule, codes: Codes) =>
+    (rules[rule] ? codes : []) as If<E, Rule, Codes>;
+  const refusals = [
+    Result.VALIDATION_FAILED,
+    Result.EVENT_ACCESS_DENIED,
+    Result.ORGANIZATION_DISABLED,
+    ...when("needsSalesControl", [Result.SALES_CONTROL_REQUIRED]),
+    ...when("needsPublished", [Result.EVENT_NOT_PUBLISHED]),
+    Result.INVENTORY_NOT_AVAILABLE,
+    ...when("preventsOrphans", [Result.ORPHAN_SEAT]),
+  ];
+  return command({
+    members: { eventId: UUID_KEY, body: STATE_SELECTION },
+    refusals,
+    decide: (state, given, timeMs) => decideBooking(state, given, timeMs, rules),
+  });
+}
+
+export const BOOKING_COMMANDS = {
+  lock: booking(Move.LOCK, { needsPublished: true, preventsOrphans: true }),
+  unlock: booking(Move.UNLOCK, { respectsSession: true, skipsActive: true }),
+  sale: booking(Move.SALE, {
+    needsSalesControl: true,
+    needsPublished: true,
+    preventsOrphans: true,
+    respectsSession: true,
+  }),
+  revertsale: booking(Move.REVERT_SALE, { needsSalesControl: true }),
+  directsale: booking(Move.DIRECT_SALE, { needsPublished: true }),
+  block: booking(Move.BLOCK, {}),
+  unblock: booking(Move.UNBLOCK, { skipsActive: true }),
 };
 
 // The inventory that a booking command would move: the seats and places that are in the state the
