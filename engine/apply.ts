@@ -99,37 +99,62 @@ function removePrice(state: State, priceId: number, timeMs: number): void {
   if (event !== undefined) state.partitionOf(event).removePrice(price.slot, timeMs);
 }
 
-// Finds the partitions that a record will change. These functions must be called before the record
-// is applied. A snapshot copies a partition again only after a record has affected it.
+// Which events and partitions a record will change. These functions must be called before the record
+// is applied.
+
+/** How a catalog record changes an event as it is shown. */
+export type CatalogCall = "prices" | "deleteprice" | "layout" | "event" | "deleteevent";
+
+/** `switch` is of `bookingEnabled`. */
+type Effect = CatalogCall | "switch";
+
+/** In the order of the rows: each event that a row changes, and how; an event may come again. */
+function* effectsOf(
+  { catalog }: State,
+  { puts, removes }: CatalogRecord,
+): Generator<readonly [EventRow, Effect], void> {
+  const { events, organizations, prices } = catalog;
+  const ofSchema = (id: number) => [...events.values()].filter(({ schemaId }) => schemaId === id);
+  for (const { table, key } of removes) {
+    if (table === "layouts") for (const event of ofSchema(Number(key))) yield [event, "layout"];
+    if (table !== "events" && table !== "prices") continue;
+    const eventId = table === "events" ? String(key) : prices.get(Number(key))?.eventId;
+    const event = events.get(eventId ?? "");
+    if (event !== undefined) yield [event, table === "events" ? "deleteevent" : "deleteprice"];
+  }
+  for (const { table, row } of puts) {
+    if (table === "events") yield [row, "event"];
+    if (table === "layouts") for (const event of ofSchema(row.id)) yield [event, "layout"];
+    const event = table === "prices" && events.get(row.eventId);
+    if (event) yield [event, "prices"];
+    if (table !== "organizations" || !isSwitched(organizations.get(row.id), row)) continue;
+    for (const own of events.values()) if (own.organizationId === row.id) yield [own, "switch"];
+  }
+}
+
+function isSwitched(before: OrganizationRow | undefined, after: OrganizationRow): boolean {
+  return before !== undefined && before.bookingEnabled !== after.bookingEnabled;
+}
+
+/** Effects on the inventory of an event. */
+const ON_INVENTORY: ReadonlySet<Effect> = new Set([
+  "deleteevent",
+  "layout",
+  "deleteprice",
+  "event",
+]);
 
 /**
+ * A snapshot copies a partition again only after a record has affected it.
+ *
  * @returns Partition numbers; one may occur twice, or belong to a partition yet to be created.
  * Cost: constant for bookings and prices; O(rows of the record + events) for a change of a layout.
  */
 export function affectedPartitions(state: State, record: LogRecord): readonly number[] {
-  return record.type === RecordType.CATALOG ? affectedByCatalog(state, record) : [record.partition];
-}
-
-function affectedByCatalog({ catalog }: State, { puts, removes }: CatalogRecord): number[] {
-  const { events, prices } = catalog;
+  if (record.type !== RecordType.CATALOG) return [record.partition];
   const affected: number[] = [];
-  const addEvent = (eventId: string | undefined) => {
-    const event = events.get(eventId ?? "");
-    if (event !== undefined) affected.push(event.partition);
-  };
-  const addEventsOf = (schemaId: number) => {
-    for (const event of events.values()) {
-      if (event.schemaId === schemaId) affected.push(event.partition);
-    }
-  };
-  for (const { table, key } of removes) {
-    if (table === "events") addEvent(String(key));
-    if (table === "prices") addEvent(prices.get(Number(key))?.eventId);
-    if (table === "layouts") addEventsOf(Number(key));
-  }
-  for (const { table, row } of puts) {
-    if (table === "events") affected.push(row.partition);
-    if (table === "layouts") addEventsOf(row.id);
+  for (const [{ partition }, effect] of effectsOf(state, record)) {
+    if (ON_INVENTORY.has(effect)) affected.push(partition);
   }
   return affected;
 }
@@ -138,36 +163,14 @@ function affectedByCatalog({ catalog }: State, { puts, removes }: CatalogRecord)
  * @returns The partitions that the record removes, or replaces because of a new layout, without
  * changing them first: their contents stay as they are. Cost: O(rows of the record + events).
  */
-export function replacedPartitions(
-  { catalog }: State,
-  { puts, removes }: CatalogRecord,
-): readonly number[] {
-  const { events, prices } = catalog;
-  const replaced = new Set<number>();
-  const changed = new Set<number>();
-  const replace = (event: EventRow) => {
-    if (!changed.has(event.partition)) replaced.add(event.partition);
-  };
-  const change = (event: EventRow | undefined) => {
-    if (event !== undefined && !replaced.has(event.partition)) changed.add(event.partition);
-  };
-  const replaceEventsOf = (schemaId: number) => {
-    for (const event of events.values()) if (event.schemaId === schemaId) replace(event);
-  };
-  for (const { table, key } of removes) {
-    if (table === "events") replace(events.get(String(key))!);
-    if (table === "layouts") replaceEventsOf(Number(key));
-    if (table === "prices") change(events.get(prices.get(Number(key))?.eventId ?? ""));
+export function replacedPartitions(state: State, record: CatalogRecord): readonly number[] {
+  const firstOf = new Map<number, Effect>();
+  for (const [{ partition }, effect] of effectsOf(state, record)) {
+    if (ON_INVENTORY.has(effect) && !firstOf.has(partition)) firstOf.set(partition, effect);
   }
-  for (const { table, row } of puts) {
-    if (table === "events") change(row);
-    if (table === "layouts") replaceEventsOf(row.id);
-  }
-  return [...replaced];
+  const isReplaced = (effect: Effect) => effect === "deleteevent" || effect === "layout";
+  return [...firstOf].flatMap(([partition, effect]) => (isReplaced(effect) ? [partition] : []));
 }
-
-/** How a catalog record changes an event as it is shown. */
-export type CatalogCall = "prices" | "deleteprice" | "layout" | "event" | "deleteevent";
 
 /**
  * @returns By partition number: the events that the record changes as they are shown, even those of
@@ -175,37 +178,15 @@ export type CatalogCall = "prices" | "deleteprice" | "layout" | "event" | "delet
  * `bookingEnabled`.
  */
 export function changedEvents(
-  { catalog }: State,
-  { puts, removes }: CatalogRecord,
+  state: State,
+  record: CatalogRecord,
 ): ReadonlyMap<number, CatalogCall> {
-  const { events, organizations, prices } = catalog;
   const changed = new Map<number, CatalogCall>();
-  const add = (event: EventRow | undefined, call: CatalogCall) => {
-    if (event !== undefined && changed.get(event.partition) !== "deleteevent") {
-      changed.set(event.partition, call);
-    }
-  };
-  const addAll = (call: CatalogCall, isChanged: (event: EventRow) => boolean) => {
-    for (const event of events.values()) if (isChanged(event)) add(event, call);
-  };
-  for (const { table, key } of removes) {
-    if (table === "events") add(events.get(String(key)), "deleteevent");
-    if (table === "prices") add(events.get(prices.get(Number(key))?.eventId ?? ""), "deleteprice");
-    if (table === "layouts") addAll("layout", ({ schemaId }) => schemaId === Number(key));
-  }
-  for (const { table, row } of puts) {
-    if (table === "prices") add(events.get(row.eventId), "prices");
-    if (table === "layouts") addAll("layout", ({ schemaId }) => schemaId === row.id);
-    if (table === "organizations" && isSwitched(organizations.get(row.id), row)) {
-      addAll("event", ({ organizationId }) => organizationId === row.id);
-    }
-    if (table === "events") add(row, "event");
+  for (const [{ partition }, effect] of effectsOf(state, record)) {
+    if (changed.get(partition) === "deleteevent") continue;
+    changed.set(partition, effect === "switch" ? "event" : effect);
   }
   return changed;
-}
-
-function isSwitched(before: OrganizationRow | undefined, after: OrganizationRow): boolean {
-  return before !== undefined && before.bookingEnabled !== after.bookingEnabled;
 }
 
 /** Notes the record as the last one of the events that it changes. Cost: as `changedEvents`. */
