@@ -11,7 +11,7 @@
  * places  Pit  active 10 locked 0 sold 0 blocked 0
  * ```
  */
-import { expect } from "vitest";
+import { expect, test } from "vitest";
 import type { BookingKind } from "../../engine/commands.ts";
 import type { Outcome } from "../../engine/engine.ts";
 import { Move, SeatState } from "../../engine/inventory/states.ts";
@@ -49,6 +49,13 @@ export function check(parts: readonly LayoutPart[], text: string, options?: Worl
 /** @returns `check` for fresh worlds with these parts. */
 export function checkIn(parts: readonly LayoutPart[], options?: WorldOptions) {
   return (text: string): World => check(parts, text, options);
+}
+
+/** Makes tests of titles and tables, each in a new world with these parts. */
+export function tables(parts: readonly LayoutPart[], options?: WorldOptions) {
+  return (title: string) => (text: string) => {
+    test.each([title])("%s", () => void check(parts, text, options));
+  };
 }
 
 /** Runs the table in an existing world. */

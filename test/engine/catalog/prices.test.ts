@@ -9,7 +9,7 @@ import { Result } from "../../../engine/results.ts";
 import { digest } from "../../../engine/verify.ts";
 import { NO_EVENT, START_MS, World } from "../../support/engine.ts";
 import { area, section, table } from "../../support/layout.ts";
-import { check, checkMore, expectConsistent } from "../../support/table.ts";
+import { check, checkMore, expectConsistent, tables } from "../../support/table.ts";
 
 const HALL = [
   section("Stalls", { A: "1 2 3", B: "1 2" }),
@@ -77,32 +77,22 @@ test("seats that are held, sold or blocked get the new price and keep their stat
   ]);
 });
 
-test("a seat goes on sale when it gets a price", () => {
-  check(
-    HALL,
-    `
-    seats   A1 NULL  T1 NULL
-    price   A1 T              ok
-    seats   A1 ACTIVE  A2 NULL  T1 ACTIVE  T2 ACTIVE
-    `,
-    { unpriced: true },
-  );
-});
+tables(HALL, { unpriced: true })("a seat goes on sale when it gets a price")(`
+  seats   A1 NULL  T1 NULL
+  price   A1 T              ok
+  seats   A1 ACTIVE  A2 NULL  T1 ACTIVE  T2 ACTIVE
+`);
 
-test("an area gets the given count, its own capacity, or what is left of the total", () => {
-  check(
-    HALL,
-    `
-    price   Pit:4 Lawn:0      ok
-    places  Pit  active 4 locked 0 sold 0 blocked 0
-    places  Lawn  active 0 locked 0 sold 0 blocked 0
-    price   Pit Lawn          ok
-    places  Pit  active 10 locked 0 sold 0 blocked 0
-    places  Lawn  active 7 locked 0 sold 0 blocked 0
-    `,
-    { unpriced: true },
-  );
-});
+tables(HALL, { unpriced: true })(
+  "an area gets the given count, its own capacity, or what is left of the total",
+)(`
+  price   Pit:4 Lawn:0      ok
+  places  Pit  active 4 locked 0 sold 0 blocked 0
+  places  Lawn  active 0 locked 0 sold 0 blocked 0
+  price   Pit Lawn          ok
+  places  Pit  active 10 locked 0 sold 0 blocked 0
+  places  Lawn  active 7 locked 0 sold 0 blocked 0
+`);
 
 const TWO_OPEN = [area("Pit", 10), area("Lawn", null), area("Meadow", null)];
 
@@ -122,23 +112,18 @@ test.each([
   );
 });
 
-test("an area cannot get fewer places than are held, sold and blocked", () => {
-  check(
-    HALL,
-    `
-    lock        A  Pit:2      ok
-    directsale  -  Pit:3      ok
-    block       -  Pit:1      ok
-    price       Pit:5         in_use  Pit:5 INVENTORY_IN_USE
-    price       A1 Pit:5 Lawn:1  in_use  Pit:5 INVENTORY_IN_USE
-    places      Pit  active 4 locked 2 sold 3 blocked 1
-    price       Pit:6         ok
-    places      Pit  active 0 locked 2 sold 3 blocked 1
-    price       Pit:9         ok
-    places      Pit  active 3 locked 2 sold 3 blocked 1
-    `,
-  );
-});
+tables(HALL)("an area cannot get fewer places than are held, sold and blocked")(`
+  lock        A  Pit:2      ok
+  directsale  -  Pit:3      ok
+  block       -  Pit:1      ok
+  price       Pit:5         in_use  Pit:5 INVENTORY_IN_USE
+  price       A1 Pit:5 Lawn:1  in_use  Pit:5 INVENTORY_IN_USE
+  places      Pit  active 4 locked 2 sold 3 blocked 1
+  price       Pit:6         ok
+  places      Pit  active 0 locked 2 sold 3 blocked 1
+  price       Pit:9         ok
+  places      Pit  active 3 locked 2 sold 3 blocked 1
+`);
 
 test("an assignment of what is already so is granted and writes no record", () => {
   const world = new World(HALL);

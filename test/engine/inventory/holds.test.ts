@@ -6,7 +6,7 @@ import { Move } from "../../../engine/inventory/states.ts";
 import { digest } from "../../../engine/verify.ts";
 import { replayed, World } from "../../support/engine.ts";
 import { area, guidOf, layoutOf, section } from "../../support/layout.ts";
-import { check, checkMore } from "../../support/table.ts";
+import { check, checkMore, tables } from "../../support/table.ts";
 
 let fence = 0;
 const holdFrom = (startedAtMs: number, expiresAtMs: number): Hold => ({
@@ -98,105 +98,76 @@ test("seats that have left a hold are not freed by its expiry", () => {
 // Holds that expire: with the next command at the latest, whether or not a sweep has run.
 
 const HALL = [section("Stalls", { A: "1 2 3 4" }), area("Pit", 10)];
+const inHall = tables(HALL);
 
-test("the seats of an expired hold can be locked by others, not sold by its session", () => {
-  check(
-    HALL,
-    `
-    lock    A  A1 A2 Pit:4    ok
-    wait    15m
-    sale    A  A1             not_available  A1 ACTIVE
-    sale    A  Pit:1          not_available  Pit:1 INSUFFICIENT_CAPACITY
-    lock    B  A1 Pit:10      ok
-    sale    A  A1             not_available  A1 HELD_BY_ANOTHER_SESSION
-    sale    B  A1 Pit:10      ok
-  `,
-  );
-});
+inHall("the seats of an expired hold can be locked by others, not sold by its session")(`
+  lock    A  A1 A2 Pit:4    ok
+  wait    15m
+  sale    A  A1             not_available  A1 ACTIVE
+  sale    A  Pit:1          not_available  Pit:1 INSUFFICIENT_CAPACITY
+  lock    B  A1 Pit:10      ok
+  sale    A  A1             not_available  A1 HELD_BY_ANOTHER_SESSION
+  sale    B  A1 Pit:10      ok
+`);
 
-test("every booking command finds the seats of an expired hold free", () => {
-  check(
-    HALL,
-    `
-    lock        A  A1         ok
-    wait        15m
-    unlock      B  A1         ok
-    lock        A  A1         ok
-    wait        15m
-    revertsale  -  A1         not_available  A1 ACTIVE
-    lock        A  A1         ok
-    wait        15m
-    block       -  A1         ok
-    unblock     -  A1         ok
-    lock        A  A1 Pit:10  ok
-    wait        15m
-    directsale  -  A1 Pit:10  ok
-  `,
-  );
-});
+inHall("every booking command finds the seats of an expired hold free")(`
+  lock        A  A1         ok
+  wait        15m
+  unlock      B  A1         ok
+  lock        A  A1         ok
+  wait        15m
+  revertsale  -  A1         not_available  A1 ACTIVE
+  lock        A  A1         ok
+  wait        15m
+  block       -  A1         ok
+  unblock     -  A1         ok
+  lock        A  A1 Pit:10  ok
+  wait        15m
+  directsale  -  A1 Pit:10  ok
+`);
 
-test("seats sold in time stay sold when the rest of their hold expires", () => {
-  check(
-    HALL,
-    `
-    lock    A  A1 A2 Pit:4    ok
-    wait    10m
-    sale    A  A1 Pit:1       ok
-    unlock  A  Pit:2          ok
-    places  Pit  active 8 locked 1 sold 1 blocked 0
-    wait    5m
-    seats   A1 SOLD  A2 ACTIVE
-    places  Pit  active 9 locked 0 sold 1 blocked 0
-  `,
-  );
-});
+inHall("seats sold in time stay sold when the rest of their hold expires")(`
+  lock    A  A1 A2 Pit:4    ok
+  wait    10m
+  sale    A  A1 Pit:1       ok
+  unlock  A  Pit:2          ok
+  places  Pit  active 8 locked 1 sold 1 blocked 0
+  wait    5m
+  seats   A1 SOLD  A2 ACTIVE
+  places  Pit  active 9 locked 0 sold 1 blocked 0
+`);
 
-test("a seat that is unlocked and locked again expires with its new hold", () => {
-  check(
-    HALL,
-    `
-    lock    A  A1 A2          ok
-    wait    10m
-    unlock  A  A1             ok
-    lock    A  A1             ok
-    wait    5m
-    seats   A1 LOCKED  A2 ACTIVE
-    wait    10m
-    seats   A1 ACTIVE
-  `,
-  );
-});
+inHall("a seat that is unlocked and locked again expires with its new hold")(`
+  lock    A  A1 A2          ok
+  wait    10m
+  unlock  A  A1             ok
+  lock    A  A1             ok
+  wait    5m
+  seats   A1 LOCKED  A2 ACTIVE
+  wait    10m
+  seats   A1 ACTIVE
+`);
 
-test("a clock that steps back neither prolongs nor shortens a hold", () => {
-  check(
-    HALL,
-    `
-    lock    A  A1             ok
-    wait    10m
-    lock    A  A2             ok
-    wait    -8m
-    lock    A  A3             ok
-    seats   A1 LOCKED  A2 LOCKED  A3 LOCKED
-    wait    13m
-    seats   A1 ACTIVE  A2 LOCKED  A3 LOCKED
-    wait    10m
-    seats   A2 ACTIVE  A3 ACTIVE
-  `,
-  );
-});
+inHall("a clock that steps back neither prolongs nor shortens a hold")(`
+  lock    A  A1             ok
+  wait    10m
+  lock    A  A2             ok
+  wait    -8m
+  lock    A  A3             ok
+  seats   A1 LOCKED  A2 LOCKED  A3 LOCKED
+  wait    13m
+  seats   A1 ACTIVE  A2 LOCKED  A3 LOCKED
+  wait    10m
+  seats   A2 ACTIVE  A3 ACTIVE
+`);
 
-test("an area can shrink by the places of an expired hold", () => {
-  check(
-    HALL,
-    `
-    lock    A  Pit:8          ok
-    price   Pit:5             in_use  Pit:5 INVENTORY_IN_USE
-    wait    15m
-    price   Pit:5             ok
-    places  Pit  active 5 locked 0 sold 0 blocked 0
-  `,
-  );
-});
+inHall("an area can shrink by the places of an expired hold")(`
+  lock    A  Pit:8          ok
+  price   Pit:5             in_use  Pit:5 INVENTORY_IN_USE
+  wait    15m
+  price   Pit:5             ok
+  places  Pit  active 5 locked 0 sold 0 blocked 0
+`);
 
 test("a sweep ends the expired holds of every event, each by a record of its own", () => {
   const world = new World(HALL);

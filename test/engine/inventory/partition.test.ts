@@ -14,7 +14,7 @@ import { checkPartition, digestPartition } from "../../../engine/verify.ts";
 import { Random } from "../../sim/workload/random.ts";
 import { START_MS, World } from "../../support/engine.ts";
 import { area, section } from "../../support/layout.ts";
-import { checkIn, checkMore } from "../../support/table.ts";
+import { checkIn, checkMore, tables } from "../../support/table.ts";
 
 const HALL = [section("Stalls", { A: "1 2 3" }), area("Pit", 5)];
 const LATER_MS = START_MS + 9;
@@ -163,97 +163,84 @@ test("a SOLD seat or place without a price cannot be reverted", () => {
 
 const PARTS = [area("Pit", 10), area("Lawn", null), section("Stalls", { A: "1 2" })];
 const check = checkIn(PARTS, { gaCapacity: 13 });
+const inAreas = tables(PARTS, { gaCapacity: 13 });
 
-test("places move between four counters whose sum is the capacity", () => {
-  check(`
-    lock        A  Pit:6      ok
-    places      Pit  active 4 locked 6 sold 0 blocked 0
-    sale        A  Pit:4      ok
-    directsale  -  Pit:1      ok
-    block       -  Pit:2      ok
-    places      Pit  active 1 locked 2 sold 5 blocked 2
-    revertsale  -  Pit:3      ok
-    unblock     -  Pit:1      ok
-    unlock      A  Pit:2      ok
-    places      Pit  active 7 locked 0 sold 2 blocked 1
-  `);
-});
+inAreas("places move between four counters whose sum is the capacity")(`
+  lock        A  Pit:6      ok
+  places      Pit  active 4 locked 6 sold 0 blocked 0
+  sale        A  Pit:4      ok
+  directsale  -  Pit:1      ok
+  block       -  Pit:2      ok
+  places      Pit  active 1 locked 2 sold 5 blocked 2
+  revertsale  -  Pit:3      ok
+  unblock     -  Pit:1      ok
+  unlock      A  Pit:2      ok
+  places      Pit  active 7 locked 0 sold 2 blocked 1
+`);
 
-test("a command for more places than there are in the state that it leaves is refused", () => {
-  check(`
-    lock        A  Pit:5      ok
-    directsale  -  Pit:2      ok
-    block       -  Pit:1      ok
-    lock        A  Pit:3      not_available  Pit:3 INSUFFICIENT_CAPACITY
-    sale        A  Pit:6      not_available  Pit:6 INSUFFICIENT_CAPACITY
-    unlock      A  Pit:6      not_available  Pit:6 INSUFFICIENT_CAPACITY
-    revertsale  -  Pit:3      not_available  Pit:3 INSUFFICIENT_CAPACITY
-    block       -  Pit:3      not_available  Pit:3 INSUFFICIENT_CAPACITY
-    unblock     -  Pit:2      not_available  Pit:2 INSUFFICIENT_CAPACITY
-    directsale  -  Pit:3      false
-    places      Pit  active 2 locked 5 sold 2 blocked 1
-  `);
-});
+inAreas("a command for more places than there are in the state that it leaves is refused")(`
+  lock        A  Pit:5      ok
+  directsale  -  Pit:2      ok
+  block       -  Pit:1      ok
+  lock        A  Pit:3      not_available  Pit:3 INSUFFICIENT_CAPACITY
+  sale        A  Pit:6      not_available  Pit:6 INSUFFICIENT_CAPACITY
+  unlock      A  Pit:6      not_available  Pit:6 INSUFFICIENT_CAPACITY
+  revertsale  -  Pit:3      not_available  Pit:3 INSUFFICIENT_CAPACITY
+  block       -  Pit:3      not_available  Pit:3 INSUFFICIENT_CAPACITY
+  unblock     -  Pit:2      not_available  Pit:2 INSUFFICIENT_CAPACITY
+  directsale  -  Pit:3      false
+  places      Pit  active 2 locked 5 sold 2 blocked 1
+`);
 
-test("unlocking or unblocking free places is refused, but unlocking a free seat is not", () => {
-  check(`
-    unlock      -  Pit:1      not_available  Pit:1 INSUFFICIENT_CAPACITY
-    unblock     -  Pit:1      not_available  Pit:1 INSUFFICIENT_CAPACITY
-    unlock      -  A1         ok
-  `);
-});
+inAreas("unlocking or unblocking free places is refused, but unlocking a free seat is not")(`
+  unlock      -  Pit:1      not_available  Pit:1 INSUFFICIENT_CAPACITY
+  unblock     -  Pit:1      not_available  Pit:1 INSUFFICIENT_CAPACITY
+  unlock      -  A1         ok
+`);
 
-test("a session can sell and unlock the places of all its holds, but of no other's", () => {
-  check(`
-    lock    A  Pit:2          ok
-    lock    B  Pit:3          ok
-    lock    A  Pit:2          ok
-    sale    A  Pit:5          not_available  Pit HELD_BY_ANOTHER_SESSION
-    sale    A  Pit:8          not_available  Pit:8 INSUFFICIENT_CAPACITY
-    unlock  C  Pit:1          not_available  Pit HELD_BY_ANOTHER_SESSION
-    sale    A  Pit:3          ok
-    unlock  A  Pit:2          not_available  Pit HELD_BY_ANOTHER_SESSION
-    unlock  A  Pit:1          ok
-    sale    B  Pit:3          ok
-    places  Pit  active 4 locked 0 sold 6 blocked 0
-  `);
-});
+inAreas("a session can sell and unlock the places of all its holds, but of no other's")(`
+  lock    A  Pit:2          ok
+  lock    B  Pit:3          ok
+  lock    A  Pit:2          ok
+  sale    A  Pit:5          not_available  Pit HELD_BY_ANOTHER_SESSION
+  sale    A  Pit:8          not_available  Pit:8 INSUFFICIENT_CAPACITY
+  unlock  C  Pit:1          not_available  Pit HELD_BY_ANOTHER_SESSION
+  sale    A  Pit:3          ok
+  unlock  A  Pit:2          not_available  Pit HELD_BY_ANOTHER_SESSION
+  unlock  A  Pit:1          ok
+  sale    B  Pit:3          ok
+  places  Pit  active 4 locked 0 sold 6 blocked 0
+`);
 
-test("an unlock without a session takes places from the oldest hold first", () => {
-  check(`
-    lock    A  Pit:2          ok
-    wait    5m
-    lock    B  Pit:3          ok
-    unlock  -  Pit:3          ok
-    sale    A  Pit:1          not_available  Pit HELD_BY_ANOTHER_SESSION
-    sale    B  Pit:2          ok
-    wait    20m
-    places  Pit  active 8 locked 0 sold 2 blocked 0
-  `);
-});
+inAreas("an unlock without a session takes places from the oldest hold first")(`
+  lock    A  Pit:2          ok
+  wait    5m
+  lock    B  Pit:3          ok
+  unlock  -  Pit:3          ok
+  sale    A  Pit:1          not_available  Pit HELD_BY_ANOTHER_SESSION
+  sale    B  Pit:2          ok
+  wait    20m
+  places  Pit  active 8 locked 0 sold 2 blocked 0
+`);
 
-test("a sale takes places from the session's oldest hold first", () => {
-  check(`
-    lock    A  Pit:2          ok
-    wait    5m
-    lock    A  Pit:2          ok
-    sale    A  Pit:3          ok
-    wait    10m
-    places  Pit  active 6 locked 1 sold 3 blocked 0
-    wait    5m
-    places  Pit  active 7 locked 0 sold 3 blocked 0
-  `);
-});
+inAreas("a sale takes places from the session's oldest hold first")(`
+  lock    A  Pit:2          ok
+  wait    5m
+  lock    A  Pit:2          ok
+  sale    A  Pit:3          ok
+  wait    10m
+  places  Pit  active 6 locked 1 sold 3 blocked 0
+  wait    5m
+  places  Pit  active 7 locked 0 sold 3 blocked 0
+`);
 
-test("each area of a request has its own counters and its own refusal", () => {
-  check(`
-    lock    A  Pit:3 Lawn:3   ok
-    lock  B  Pit:8 Lawn:1  not_available  Pit:8 INSUFFICIENT_CAPACITY  Lawn:1 INSUFFICIENT_CAPACITY
-    unlock  A  Lawn:3 Pit:1   ok
-    places  Pit  active 8 locked 2 sold 0 blocked 0
-    places  Lawn  active 3 locked 0 sold 0 blocked 0
-  `);
-});
+inAreas("each area of a request has its own counters and its own refusal")(`
+  lock    A  Pit:3 Lawn:3   ok
+  lock  B  Pit:8 Lawn:1  not_available  Pit:8 INSUFFICIENT_CAPACITY  Lawn:1 INSUFFICIENT_CAPACITY
+  unlock  A  Lawn:3 Pit:1   ok
+  places  Pit  active 8 locked 2 sold 0 blocked 0
+  places  Lawn  active 3 locked 0 sold 0 blocked 0
+`);
 
 test("an area has the time of its last move or expiry", () => {
   const world = check(`lock  A  Pit:2  ok`);
