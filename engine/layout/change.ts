@@ -12,7 +12,7 @@ import {
 import type { ZoneRow } from "../catalog.ts";
 import { DRAWING_BYTES_MAX, LAYOUT_BYTES_MAX, SEATS_PER_LAYOUT_MAX } from "../constants.ts";
 import { duplicate, type FieldError, notFound } from "../results.ts";
-import { FORMATS, jsonBytes } from "../schema.ts";
+import { jsonBytes } from "../schema.ts";
 import {
   documentBytes,
   type LayoutDocument,
@@ -387,7 +387,7 @@ function mergeObjects<T extends StoredObject>(
 
 /** @param newId - Makes an id that no other shape has. Cost: O(shapes stored and sent). */
 export function mergeShapes(
-  stored: readonly Shape[],
+  before: readonly Shape[],
   sent: readonly SentShape[],
   newId: () => string,
 ): { readonly shapes: readonly Shape[]; readonly errors: readonly FieldError[] } {
@@ -395,10 +395,9 @@ export function mergeShapes(
   const byId = new Map<string, Shape>();
   /** By members: ids of shapes that no sent shape has matched yet. */
   const idsOf = new Map<string, string[]>();
-  for (const { id: storedId, ...shape } of stored) {
-    // Before shapes had to have ids, some had none.
-    const id = typeof storedId !== "string" || byId.has(storedId) ? newId() : storedId;
-    byId.set(id, { id, ...shape });
+  for (const stored of before) {
+    const { id, ...shape } = stored;
+    byId.set(id, stored);
     const key = JSON.stringify(shape);
     const ids = idsOf.get(key);
     if (ids === undefined) idsOf.set(key, [id]);
@@ -430,8 +429,7 @@ export function isSameValue(a: unknown, b: unknown): boolean {
   return true;
 }
 
-// Guids of layouts: UUIDs, kept and compared in lower case. Layouts that were stored before guids
-// had to be UUIDs keep theirs.
+// Guids of layouts: UUIDs, kept and compared in lower case.
 
 /** The lists of a layout, as it is sent or stored. */
 interface Lists {
@@ -474,8 +472,8 @@ function changeMembers(
   return changes === null ? object : { ...object, ...changes };
 }
 
-export function lowerGuid(guid: string): string {
-  return FORMATS["uuid"]!(guid) ? guid.toLowerCase() : guid;
+function lowerGuid(guid: string): string {
+  return guid.toLowerCase();
 }
 
 /**
@@ -565,9 +563,7 @@ function copyDocument(
   for (const objects of [sectors, rows, seats]) {
     for (const { guid, id } of objects) guids.set(guid, newGuidOf(idOf(id)));
   }
-  for (const [i, shape] of shapes.entries()) {
-    if (shape.id !== undefined) guids.set(shape.id, newGuidOf(nextShape + i));
-  }
+  for (const [i, { id }] of shapes.entries()) guids.set(id, newGuidOf(nextShape + i));
   const copy = <T extends { readonly id: number }>(objects: readonly T[]): T[] =>
     objects.map((object) => ({ ...object, id: idOf(object.id) }));
   const copied: LayoutDocument = {

@@ -39,7 +39,7 @@ export interface Seat {
 }
 
 export interface Shape {
-  readonly id?: string | undefined;
+  readonly id: string;
   readonly groupOfSeatsGuid?: string | null | undefined;
   readonly [drawing: string]: unknown;
 }

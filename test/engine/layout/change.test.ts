@@ -10,7 +10,6 @@ import {
 import {
   checkDocument,
   isSameValue,
-  lowerGuid,
   mapGuids,
   mergeLayout,
   mergeShapes,
@@ -22,7 +21,6 @@ import { Result } from "../../../engine/results.ts";
 import { FORMATS } from "../../../engine/schema.ts";
 import { START_MS, World } from "../../support/engine.ts";
 import { area, guidOf, labelOfGuid, layoutOf, section } from "../../support/layout.ts";
-import { expectConsistent } from "../../support/table.ts";
 
 const at = (nextId: number) => ({ nextId, timeMs: START_MS });
 const HALL = layoutOf(section("Stalls", { A: "1 2", B: "1" }), area("Pit", 5));
@@ -268,14 +266,14 @@ const TOO_LONG = [
 ] as const;
 
 test.each(TOO_LONG)("a layout whose drawings are too long in bytes is refused: %s", (_, text) => {
-  const document = { ...EMPTY_DOCUMENT, shapes: [{ text }] };
+  const document = { ...EMPTY_DOCUMENT, shapes: [{ id: "x", text }] };
   expect(checkDocument(document, {}).map(({ code }) => code)).toEqual(["SIZE"]);
-  const half = { ...EMPTY_DOCUMENT, shapes: [{ text: text.slice(text.length / 2) }] };
+  const half = { ...EMPTY_DOCUMENT, shapes: [{ id: "x", text: text.slice(text.length / 2) }] };
   expect(checkDocument(half, {})).toEqual([]);
 });
 
 test("a layout of exactly the greatest length in bytes is accepted", () => {
-  const drawn = (text: string) => ({ ...EMPTY_DOCUMENT, shapes: [{ text }] });
+  const drawn = (text: string) => ({ ...EMPTY_DOCUMENT, shapes: [{ id: "x", text }] });
   const text = "x".repeat(LAYOUT_BYTES_MAX - JSON.stringify(drawn("")).length);
   expect(checkDocument(drawn(text), {})).toEqual([]);
 });
@@ -321,11 +319,6 @@ test("two sent shapes with one id are refused", () => {
   expect(merge([], STAGE, BAR, STAGE).errors).toEqual(["shapes[2].id DUPLICATE"]);
 });
 
-test("stored shapes without an id of their own get one", () => {
-  const { shapes } = merge([{ fill: "red" }, STAGE, { id: "stage", fill: "green" }], BAR);
-  expect(shapes).toEqual([{ id: "n1", fill: "red" }, STAGE, { id: "n2", fill: "green" }, BAR]);
-});
-
 // Guids of layouts: one letter case, and new ones that differ.
 
 test("new guids are UUIDs in lower case that differ by time and by id", () => {
@@ -333,13 +326,6 @@ test("new guids are UUIDs in lower case that differ by time and by id", () => {
   const guids = [START_MS, START_MS + 1].flatMap((timeMs) => ids.map((id) => newGuid(timeMs, id)));
   expect(new Set(guids).size).toBe(10);
   for (const guid of guids) expect(FORMATS["lower-case-uuid"]!(guid), guid).toBe(true);
-});
-
-test("only UUIDs get lower case", () => {
-  expect(lowerGuid("0000000A-0000-4000-8000-00000000000B")).toBe(
-    "0000000a-0000-4000-8000-00000000000b",
-  );
-  expect(lowerGuid("Row A")).toBe("Row A");
 });
 
 test("objects whose guids do not change are kept as they are", () => {
@@ -354,24 +340,6 @@ test("a layout in capital letters is the same layout", () => {
   const capital = mapGuids(layoutOf(section("Stalls", { A: "1 2" })), (guid) => guid.toUpperCase());
   world.putLayout(capital);
   expect(world.engine.state.catalog.layouts.get(world.schemaId)!.document).toEqual(document);
-});
-
-test("a layout from before guids had to be UUIDs can be changed, and is replayed", () => {
-  const world = new World([]);
-  const old = {
-    sectors: [{ guid: "Stalls", name: "Stalls", ga: false }],
-    rows: [{ guid: "Row A", sectorGuid: "Stalls", rowNumber: "A" }],
-    seats: [{ guid: "A1", rowGuid: "Row A", name: "1" }],
-    shapes: [{ id: "stage", groupOfSeatsGuid: "Stalls" }, { id: null }],
-  };
-  // The shapes of commands are checked outside, so the engine still stores such a layout.
-  world.putLayout(old);
-  const sector = { guid: guidOf("Circle"), name: "Circle", ga: false };
-  world.putLayout({ sectors: [sector] });
-  const { document } = world.engine.state.catalog.layouts.get(world.schemaId)!;
-  expect(document.seats).toMatchObject(old.seats);
-  expect(document.shapes).toMatchObject([{ id: "stage" }, { id: expect.any(String) as string }]);
-  expectConsistent(world);
 });
 
 // Equality of JSON values.
