@@ -1,6 +1,6 @@
 /**
- * The one place that changes state. It cannot refuse, because a record states what has happened.
- * Live commands and replay both use it.
+ * The only code to change the state. It cannot refuse: a record states a fact. Live commands and
+ * replay share it.
  */
 import { assert, unreachable } from "./assert.ts";
 import type { CatalogPut, EventRow, OrganizationRow } from "./catalog.ts";
@@ -102,13 +102,13 @@ function removePrice(state: State, priceId: number, timeMs: number): void {
 // Which events and partitions a record will change. These functions must be called before the record
 // is applied.
 
-/** How a catalog record changes an event as it is shown. */
+/** The change of an event by a catalog record, as it is shown. */
 export type CatalogCall = "prices" | "deleteprice" | "layout" | "event" | "deleteevent";
 
 /** `switch` is of `bookingEnabled`. */
 type Effect = CatalogCall | "switch";
 
-/** In the order of the rows: each event that a row changes, and how; an event may come again. */
+/** Each event changed by a row, in the order of the rows; an event may come again. */
 function* effectsOf(
   { catalog }: State,
   { puts, removes }: CatalogRecord,
@@ -160,8 +160,8 @@ export function affectedPartitions(state: State, record: LogRecord): readonly nu
 }
 
 /**
- * @returns The partitions that the record removes, or replaces because of a new layout, without
- * changing them first: their contents stay as they are. Cost: O(rows of the record + events).
+ * @returns Partitions removed by the record, or replaced because of a new layout, without a change
+ * before: their contents stay as they are. Cost: O(rows of the record + events).
  */
 export function replacedPartitions(state: State, record: CatalogRecord): readonly number[] {
   const firstOf = new Map<number, Effect>();
@@ -173,9 +173,8 @@ export function replacedPartitions(state: State, record: CatalogRecord): readonl
 }
 
 /**
- * @returns By partition number: the events that the record changes as they are shown, even those of
- * which no seat changes. Cost: O(rows of the record); O(events) for a change of a layout, or of
- * `bookingEnabled`.
+ * @returns By partition number: events whose shown form changes, even if no seat does.
+ * Cost: O(rows of the record); O(events) for a change of a layout, or of `bookingEnabled`.
  */
 export function changedEvents(
   state: State,
@@ -189,7 +188,7 @@ export function changedEvents(
   return changed;
 }
 
-/** Notes the record as the last one of the events that it changes. Cost: as `changedEvents`. */
+/** Notes the record as the last one of its changed events. Cost: as `changedEvents`. */
 export function noteSequence(state: State, sequence: number, record: LogRecord): void {
   const { sequences } = state;
   if (record.type !== RecordType.CATALOG) {

@@ -1,6 +1,6 @@
 /**
  * One decision for all booking commands. Each is all or nothing over every seat and area of the
- * request, and a refusal names every object that stands in the way.
+ * request; a refusal names every object in the way.
  */
 import { assert } from "./assert.ts";
 import {
@@ -40,8 +40,8 @@ import type { State } from "./state.ts";
 type BookingCommand = CommandWith<{ eventId: string; body: StateSelection }>;
 
 /**
- * The refusals come in the order of the result codes. A direct sale of inventory that is not ACTIVE
- * is no refusal: it answers false and changes nothing.
+ * The refusals come in the order of the result codes. A direct sale of inventory off sale is no
+ * refusal: it answers false and changes nothing.
  * Cost: O(objects of the request), usually 2.
  */
 export function decideBooking(
@@ -134,7 +134,7 @@ function refuseOrphans(errors: readonly FieldError[]): Refusal {
   return refuse(Result.ORPHAN_SEAT, "The request would leave a single seat alone.", errors);
 }
 
-/** The members of a record that describe the hold of a lock. */
+/** The record members for the hold of a lock. */
 type HoldFacts = Pick<MoveRecord, "hold" | "holdType" | "expiresAtMs">;
 
 const NO_HOLD: HoldFacts = { hold: NONE, holdType: "", expiresAtMs: 0 };
@@ -145,7 +145,7 @@ function newHold({ holds }: Partition, holdType: HoldTypeRow, timeMs: number): H
   return { hold: holds.nextSlot, holdType: holdType.name, expiresAtMs };
 }
 
-// How the booking commands differ from each other.
+// The differences between the booking commands.
 
 export interface BookingRules {
   readonly move: Move;
@@ -155,13 +155,13 @@ export interface BookingRules {
   readonly needsPublished: boolean;
   /** Subject to orphan seat prevention when the organization has it on. */
   readonly preventsOrphans: boolean;
-  /** Acts only on the holds of the session that it names, if it names one. */
+  /** Acts only on holds of the session in the request, if there is one. */
   readonly respectsSession: boolean;
-  /** Accepts seats that are ACTIVE already, and leaves them as they are. */
+  /** Accepts ACTIVE seats, and leaves them as they are. */
   readonly skipsActive: boolean;
 }
 
-/** The rules of a command that has no special ones. */
+/** The rules of a command without special ones. */
 export const PLAIN_BOOKING: Omit<BookingRules, "move"> = {
   needsSalesControl: false,
   needsPublished: false,
@@ -211,33 +211,33 @@ export const BOOKING_COMMANDS = {
   unblock: booking(Move.UNBLOCK, { skipsActive: true }),
 };
 
-// The inventory that a booking command would move: the seats and places that are in the state the
-// move leaves, and an error for every requested object that is not.
+// The inventory of a booking command: the seats and places in the first state of its move, and an
+// error for every other requested object.
 
 const NO_AREAS = new Uint32Array(0);
 
 export interface Inventory {
   /** Indexes of all requested seats, in the order of the request. */
   readonly requested: Uint32Array;
-  /** Indexes of those that would move: fewer where a seat may stay as it is. */
+  /** Indexes of the seats to move: fewer where a seat may stay as it is. */
   readonly seats: Uint32Array;
   /** Triples of a `MoveRecord`: area index, hold slot, places. */
   readonly areas: Uint32Array;
   readonly errors: readonly FieldError[];
 }
 
-/** Where a request looks for its inventory, and under which rules. */
+/** The inventory to search, and the rules. */
 interface Search {
   readonly partition: Partition;
   readonly rules: BookingRules;
-  /** The session that must have the holds; null for any. */
+  /** The required owner of the holds; null for any. */
   readonly session: string | null;
-  /** By seat id: the hold that must have the seat; null for any. */
+  /** By seat id: the required hold of the seat; null for any. */
   readonly fences: StateSelection["fences"] | null;
 }
 
 /**
- * Cost: O(objects of the request), usually 2; GA places cost O(holds that give them), usually 1.
+ * Cost: O(objects of the request), usually 2; for GA places O(holds to take them from), usually 1.
  */
 function findInventory(
   partition: Partition,
@@ -260,7 +260,7 @@ function findInventory(
   return { requested, seats, areas, errors };
 }
 
-/** The seats that are not ACTIVE already: usually all of them. */
+/** Seats in another state than ACTIVE: usually all of them. */
 function withoutActive({ state }: Partition, seats: Uint32Array): Uint32Array {
   for (let i = 0; i < seats.length; i++) {
     if (state[seats[i]!] === SeatState.ACTIVE) {
@@ -303,7 +303,7 @@ function seatProblem(search: Search, seat: number): string | null {
   return STATE_NAMES[state] ?? "NO_PRICE";
 }
 
-/** @returns Why the hold of the seat is not the one that the request is about; null when it is. */
+/** @returns The mismatch between the hold of the seat and the request; null for none. */
 function holdProblem({ partition, session, fences }: Search, seat: number): string | null {
   if (session === null && fences === null) return null;
   const hold = partition.holds.get(partition.hold[seat]!);
@@ -329,7 +329,7 @@ function areaProblem(
   return held < places ? "HELD_BY_ANOTHER_SESSION" : null;
 }
 
-/** Adds to `triples` the holds that give the places, the oldest first. */
+/** Adds the holds of the places to `triples`, the oldest first. */
 function takePlaces(
   { partition, rules, session }: Search,
   area: number,
@@ -380,9 +380,9 @@ function areaError(position: number, choice: SeatChoice, code: string): FieldErr
   return { field, code, message: SEAT_MESSAGES[code]!, rejectedValue: choice[member] };
 }
 
-// The border at which the ids of a booking request become indexes of the event's layout, once. It
-// also finds what is wrong with the request itself, whatever the state of the inventory. Lengths of
-// texts are checked by the shape of the body alone.
+// Here the ids of a booking request become indexes of the event's layout, once. Errors of the
+// request itself are found too, whatever the state of the inventory. Lengths of texts are checked
+// by the shape of the body alone.
 
 const NO_CHOICES: readonly SeatChoice[] = [];
 
@@ -464,7 +464,7 @@ function checkFences(
   }
 }
 
-/** Whether each id is larger than the one before, as in most requests: then none repeats. */
+/** Rising ids, as in most requests, repeat none. */
 function areRising(choices: readonly SeatChoice[]): boolean {
   for (let i = 1; i < choices.length; i++) {
     if (choices[i - 1]!.id >= choices[i]!.id) return false;
@@ -472,7 +472,7 @@ function areRising(choices: readonly SeatChoice[]): boolean {
   return true;
 }
 
-/** Seat indexes in the order of the request; NONE for an id that the layout does not have. */
+/** Seat indexes in the order of the request; NONE for an id outside the layout. */
 export function seatIndexes(layout: Layout, seats: readonly SeatChoice[]): Uint32Array {
   assert(seats.length <= OBJECTS_PER_REQUEST_MAX, "a checked selection is bounded");
   const indexes = new Uint32Array(seats.length);
@@ -488,8 +488,8 @@ const NO_ERRORS: readonly FieldError[] = [];
 const HELD_LIMIT = "HELD_LIMIT";
 
 /**
- * The requested objects that a lock would hold beyond a limit: in the order of the request, those
- * for which nothing is left. Locks without a session count as those of one session.
+ * The requested objects beyond a limit: in the order of the request, those for which nothing is
+ * left. Locks without a session count as those of one session.
  * Cost: O(objects of the request); for the first lock of an event under a limit, O(its holds).
  */
 function findBeyondLimits(
@@ -532,7 +532,7 @@ function heldBy(holds: Holds, { sessionId }: StateSelection): number {
 /**
  * The organization's own hold types come first: they may replace the built-in ones.
  *
- * @returns Undefined when there is no hold type of that name.
+ * @returns Undefined without a hold type of the name.
  */
 export function findHoldType(
   organization: OrganizationRow,
@@ -547,7 +547,7 @@ function named(holdTypes: readonly HoldTypeRow[], wanted: string): HoldTypeRow |
   return undefined;
 }
 
-/** When a hold that begins now ends: milliseconds since 1970; 0 for never. */
+/** The end of a hold opened now: milliseconds since 1970; 0 for never. */
 export function holdEndMs({ ttlSeconds }: HoldTypeRow, timeMs: number): number {
   if (ttlSeconds === null) return 0;
   assert(ttlSeconds > 0, "a hold lasts for a while");
@@ -558,8 +558,9 @@ export function holdEndMs({ ttlSeconds }: HoldTypeRow, timeMs: number): number {
 // A row end and an aisle count as not available; seats at tables have no neighbours.
 
 /**
- * Finds every ACTIVE seat beside a requested one that would be left alone. It was no orphan before:
- * the requested seat was its ACTIVE neighbour. A sale is judged as if its seats were ACTIVE.
+ * Finds every ACTIVE seat beside a requested one for which no ACTIVE neighbour would remain. It was
+ * no orphan before: the requested seat was its neighbour. A sale is judged as if its seats were
+ * ACTIVE.
  *
  * @param seats - Seat indexes of the request, all in the layout.
  * @returns One error for each requested seat beside each would-be orphan.
@@ -586,7 +587,7 @@ function findOrphans(partition: Partition, seats: Uint32Array): FieldError[] {
   return errors;
 }
 
-/** Whether the seat is ACTIVE now and after the request. */
+/** ACTIVE now and after the request. */
 function staysActive(partition: Partition, seats: Uint32Array, seat: number): boolean {
   return seat !== NONE && partition.state[seat] === SeatState.ACTIVE && !seats.includes(seat);
 }
@@ -598,12 +599,12 @@ function otherNeighbour({ layout }: Partition, seat: number, neighbour: number):
   return previous === neighbour ? next : previous;
 }
 
-// The record that ends a hold whose time is over.
+// The record at the end of a hold's time.
 
 const SYSTEM = { kind: ActorKind.SYSTEM, id: 0 } as const;
 
 /**
- * @param slot - The slot of a hold that exists.
+ * @param slot - The slot of an existing hold.
  * Cost: O(seats of the hold + areas of the event), usually 2 + 4.
  */
 export function expireHold(number: number, partition: Partition, slot: number): MoveRecord {

@@ -7,7 +7,7 @@ import type { State } from "./state.ts";
 interface CommandOptions {
   /** Given by the front alone. */
   readonly isInternal?: true;
-  /** Who may give it without an organization: the operator, or a tenant as a whole. */
+  /** Callers without an organization: the operator, or a tenant as a whole. */
   readonly scope?: "platform" | "tenant";
 }
 
@@ -20,7 +20,7 @@ export interface CommandRow<
 > extends CommandOptions {
   /** Ids, the body and whatever else the command carries besides its kind and its caller. */
   readonly members: M;
-  /** What `decide` may refuse with; the journal may refuse every command as well. */
+  /** Possible refusals of `decide`; the journal may refuse every command as well. */
   readonly refusals: readonly Code[];
   /** All checks, in the order of the result codes. Changes nothing. */
   readonly decide: (
@@ -37,5 +37,5 @@ export function command<M extends Members, Value, Code extends Refused = never>(
   return row;
 }
 
-/** For a row that does not exist or belongs to somebody else. */
+/** For a missing row, or a row of somebody else. */
 export const NOT_OWN = [Result.ENTITY_NOT_FOUND, Result.ACCESS_DENIED];

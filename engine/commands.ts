@@ -1,9 +1,9 @@
 /**
- * The command table: everything that a caller can ask for. Each command is one row, beside its
+ * The command table: every possible request to the engine. Each command is one row, beside its
  * subject; its types, its validators, the dispatch to its decision and the rows of its routes are
- * derived from the row. A command carries who asks, ids, a body in the wire form of the interface,
- * and whatever the engine cannot make itself: it has no randomness, so new UUIDs and hashes come
- * with the command.
+ * derived from the row. A command carries its caller, ids, a body in the wire form of the
+ * interface, and everything random: the engine has no randomness, so new UUIDs and hashes come with
+ * the command.
  */
 import { assert } from "./assert.ts";
 import { CALLER, type CommandWith } from "./bodies.ts";
@@ -54,7 +54,7 @@ export const COMMANDS = {
 export type CommandKind = keyof typeof COMMANDS;
 export type BookingKind = keyof typeof BOOKING_COMMANDS;
 
-/** What a command carries besides `kind` and `caller`. */
+/** Members of a command besides `kind` and `caller`. */
 export type MembersOf<K extends CommandKind> = ObjectOf<(typeof COMMANDS)[K]["members"]>;
 
 export type CommandOf<K extends CommandKind> = {
@@ -94,8 +94,8 @@ export function decide<K extends CommandKind>(
   return refuseWithoutRoom(state, decision.record) ?? decision;
 }
 
-// Room for what clients create: rows, layouts and events stay in memory until they are deleted, so
-// the operator bounds what all of them may take. Commands that make nothing larger always pass.
+// Memory quota for created rows, layouts and events: they stay in memory until they are deleted, so
+// the operator bounds their sum. Commands without growth always pass.
 
 const ZONE_BYTES = bytesOfRow("zoneAssignments", {});
 const FULL_CATALOG = refuse(
@@ -112,7 +112,7 @@ const NO_NUMBERS = refuse(
   "The cell has given out all its numbers. Create it in an organization of another cell.",
 );
 
-/** Why the change is refused; null when there is room for it. Cost: as that of applying it. */
+/** The refusal of a change beyond the quota; null within it. Cost: as that of applying it. */
 function refuseWithoutRoom(state: State, record: LogRecord | null): Refusal | null {
   if (record?.type !== RecordType.CATALOG) return null;
   const { catalog, room } = state;
@@ -140,7 +140,7 @@ function refuseWithoutRoom(state: State, record: LogRecord | null): Refusal | nu
   return eventBytes > 0 && state.used.events + eventBytes > room.events ? FULL_EVENTS : null;
 }
 
-/** Of the objects that have no zone yet. */
+/** Only objects without a zone count. */
 function zoneBytes({ zoneAssignments }: Catalog, { schemaId, runs }: ZoneChange): number {
   const zoned = zoneAssignments.of(schemaId);
   if (zoned.size === 0) return countOfRuns(runs) * ZONE_BYTES;
@@ -156,7 +156,7 @@ function storedRow(catalog: Catalog, { table, row }: CatalogPut): object | undef
   return rows.get(row.id);
 }
 
-/** The seats that an event gets when its row is stored, less those that it has. */
+/** Seats of the event after its row is stored, less its seats now. */
 function seatsOfEvent(state: State, row: { schemaId: number; partition: number }): number {
   const now = state.partitions.layoutOf(row.partition)?.seatCount ?? 0;
   return state.layoutOf(row.schemaId).seatCount - now;

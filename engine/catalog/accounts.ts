@@ -51,7 +51,7 @@ export const ACCOUNT_COMMANDS = {
     },
   }),
 
-  /** Opens a login. It removes those of the account that have expired or are too many. */
+  /** Opens a login. Removes expired and surplus logins of the account. */
   openLogin: command({
     isInternal: true,
     members: { accountId: LONG, tokens: LOGIN_TOKENS },

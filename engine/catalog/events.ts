@@ -33,7 +33,7 @@ const { EVENT_BOUND_TO_SERIES, INVALID_STATUS_TRANSITION, INVENTORY_IN_USE, VALI
   Result;
 
 type KillAfter = string | null | undefined;
-/** A date-time that v1 clients keep with an event; it has no effect. */
+/** A date-time kept with an event for v1 clients; it has no effect. */
 const KILL_AFTER = optional(LOCAL_DATE_TIME);
 
 export const EVENT_COMMANDS = {
@@ -190,7 +190,7 @@ function isDraft({ catalog }: State, schemaId: number): boolean {
   return catalog.schemas.get(schemaId)?.draft === true;
 }
 
-// Series: events that belong together. While an event is in a series, its start does not move.
+// Series of events. While an event is in a series, its start does not move.
 
 export const SERIES_COMMANDS = {
   createSeries: command({

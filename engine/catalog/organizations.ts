@@ -146,7 +146,7 @@ export const ORGANIZATION_COMMANDS = {
     },
   }),
 
-  /** Members that are left out get their defaults; keys, tenant and settings stay. */
+  /** Missing members get their defaults; keys, tenant and settings stay. */
   updateOrganization: command({
     scope: "tenant",
     members: { body: ORGANIZATION_CHANGE },
@@ -181,11 +181,11 @@ export const ORGANIZATION_COMMANDS = {
   }),
 
   /**
-   * Removes the organization, everything it owns, and its entry in accounts. An account that is left
-   * without an organization is removed too, so that its address is free again; a super admin stays.
+   * Removes the organization with everything it owns, and its entry in accounts. An account without
+   * another organization is removed too, so its address is free again; a super admin stays.
    *
    * @returns ENTITY_IN_USE while something is LOCKED or SOLD in one of its events.
-   * Cost: O(what it owns + seats of its events + accounts).
+   * Cost: O(owned rows + seats of its events + accounts).
    */
   deleteOrganization: command({
     scope: "tenant",
@@ -284,7 +284,7 @@ function withLimits(organization: OrganizationRow, body: SettingsBody): Organiza
 
 // Changes of existing organizations, and their deletion with everything they own.
 
-/** The removal of everything that an organization owns, and of its entry in accounts. */
+/** Removal of everything owned by an organization, and of its entry in accounts. */
 export function removalOf(
   state: State,
   organizationId: number,
@@ -346,8 +346,8 @@ export const WEBHOOK_COMMANDS = {
   }),
 
   /**
-   * One that becomes active again is sent what happens from now on. What happened before, and may not
-   * have been sent yet, keeps the filter of its time.
+   * Reactivation starts with the changes from now on. Earlier changes, perhaps still unsent, keep
+   * the filter of their time.
    */
   updateWebhook: command({
     isInternal: true,
@@ -439,7 +439,7 @@ function isSame(texts: readonly string[], others: readonly string[]): boolean {
   return texts.length === others.length && texts.every((text) => others.includes(text));
 }
 
-/** The members that the caller gives. */
+/** Members given by the caller. */
 function membersOf({ url, events, eventIds, active }: WebhookBody | WebhookChange) {
   return {
     url,

@@ -84,11 +84,11 @@ export const PRICE_COMMANDS = {
   }),
 
   /**
-   * Groups are priced first, then seats, so that a seat's own price wins over that of its section.
-   * Seats and areas that are already as asked for do not change.
+   * Groups are priced first, then seats, so a seat's own price wins over its section's. Seats and
+   * areas already priced as requested do not change.
    *
-   * @returns INVENTORY_IN_USE when an area would be left with fewer places than are held, sold and
-   * blocked. Cost: O(seats of the event).
+   * @returns INVENTORY_IN_USE for an area with fewer places than are held, sold and blocked.
+   * Cost: O(seats of the event).
    */
   assignPrices: command({
     members: { eventId: UUID_KEY, body: ASSIGNMENTS },
@@ -141,7 +141,7 @@ export const PRICE_COMMANDS = {
     },
   }),
 
-  /** All or nothing. An external id that is left out is removed. Answers the changed prices. */
+  /** All or nothing. A missing external id is removed. Answers the changed prices. */
   updatePrices: command({
     members: { eventId: UUID_KEY, body: list(PRICE_CHANGE) },
     refusals: [VALIDATION_FAILED, ...NOT_OWN],
@@ -171,9 +171,10 @@ export const PRICE_COMMANDS = {
   }),
 
   /**
-   * Removes the price from the seats and areas that have it, and deletes it.
+   * Removes the price from its seats and areas, and deletes it.
    *
-   * @returns INVENTORY_IN_USE while one of its seats or areas has LOCKED, SOLD or BLOCKED inventory.
+   * @returns INVENTORY_IN_USE while one of its seats or areas has LOCKED, SOLD or BLOCKED
+   * inventory.
    * Cost: O(seats of the event).
    */
   deletePrice: command({
@@ -197,8 +198,8 @@ export const PRICE_COMMANDS = {
   }),
 
   /**
-   * Removes all prices but those of SOLD seats and of areas with SOLD places, which stay as they are.
-   * Of everything else the holds end, and what is BLOCKED is no longer BLOCKED.
+   * Removes all prices but those of SOLD seats and of areas with SOLD places. Of everything else
+   * the holds end, and BLOCKED inventory is no longer BLOCKED.
    * Cost: O(seats of the event).
    */
   clearPrices: command({
@@ -273,7 +274,7 @@ function otherEvents(
   );
 }
 
-/** The lowest slots that no price of the event has. */
+/** The lowest free slots of the event. */
 function freeSlots(existing: ReadonlyMap<number, PriceRow>, count: number): number[] {
   const slots: number[] = [];
   for (let slot = 1; slots.length < count; slot++) if (!existing.has(slot)) slots.push(slot);
@@ -356,7 +357,7 @@ function spreadGroups(
 /** Area index, price slot, capacity. */
 type AreaTriple = readonly [number, number, number];
 
-/** @param left - The capacity of an area that has none of its own. */
+/** @param left - The capacity of an area without its own. */
 function areaTriple(
   { layout }: Partition,
   { area, slot, item, field }: AreaAssignment,
@@ -385,7 +386,7 @@ function refuseTaken(areas: readonly AreaAssignment[]): Decision<boolean> {
   return refuse(INVENTORY_IN_USE, "An area has more places taken than that.", errors);
 }
 
-/** Of an area that is named more than once, the last assignment counts. */
+/** Of several assignments to an area, the last one counts. */
 function changedAreas({ areas }: Partition, triples: readonly AreaTriple[]): AreaTriple[] {
   const last = new Map(triples.map((triple) => [triple[0], triple]));
   return [...last.values()].filter(([area, slot, capacity]) => {
@@ -396,8 +397,8 @@ function changedAreas({ areas }: Partition, triples: readonly AreaTriple[]): Are
 /**
  * Triples: slot, first seat index, seats in the run.
  *
- * @param wanted - By seat, the slot that it gets; 0 for none.
- * @param present - The slot that it has. Seats that keep theirs are left out.
+ * @param wanted - By seat, its new slot; 0 for none.
+ * @param present - By seat, its slot now. Unchanged seats are left out.
  */
 function runsOf(wanted: Uint16Array, present: Uint16Array): number[] {
   const runs: number[] = [];
@@ -421,7 +422,7 @@ function counted(count: number, noun: string): string {
 
 // Removal of prices from seats and areas: from everything of an event, or from named objects.
 
-/** Which seats and areas lose their price, by index. Those without a price stay as they are. */
+/** Seats and areas to lose their price, by index. Those without a price stay as they are. */
 interface Losers {
   readonly hasSeat: (seat: number) => boolean;
   readonly hasArea: (area: number) => boolean;
@@ -460,7 +461,7 @@ function removalRecord(
   };
 }
 
-// Pricing zones of a schema. `prices.ts` has the command that assigns them.
+// Pricing zones of a schema.
 
 /** One error for each zone of another schema than the path's. */
 function otherSchemas(zones: readonly { readonly schemaId: number }[], schemaId: number) {
@@ -577,9 +578,9 @@ export const ZONE_COMMANDS = {
   }),
 };
 
-// Which sections, rows, tables, areas and seats of a schema are in which pricing zone.
+// Assignments of sections, rows, tables, areas and seats to pricing zones.
 
-/** The zone that each object gets, by the object's id; null removes its zone. */
+/** By object id: its new zone; null removes its zone. */
 type Zones = Map<number, number | null>;
 
 /** To be called only when neither id is missing. */
@@ -602,7 +603,7 @@ function checkZone(
 
 /**
  * @param ids - Of rows and seats; others are in no group.
- * @returns By the id of a group: those of the objects that are in it.
+ * @returns By group id: the ids inside it.
  */
 function membersOf(layout: Layout, ids: readonly number[]): ReadonlyMap<number, readonly number[]> {
   const members = new Map<number, number[]>();
@@ -623,7 +624,7 @@ function membersOf(layout: Layout, ids: readonly number[]): ReadonlyMap<number, 
   return members;
 }
 
-/** Only what differs from the stored zones; no change when nothing does. */
+/** Only differences from the stored zones. */
 function changesOf({ catalog }: State, schemaId: number, wanted: Zones): ZoneChange[] {
   const zoned = catalog.zoneAssignments.of(schemaId);
   const runs = new ZoneRuns();

@@ -1,6 +1,6 @@
 /**
  * Moves of organizations between cells. The server of each cell takes its steps one by one; each is
- * a record, so that a move that was interrupted can be continued or taken back.
+ * a record, so an interrupted move can be continued or taken back.
  */
 import type { AccountRow, CatalogPut, OrganizationRow } from "../catalog.ts";
 import type { OrganizationMove } from "../cells.ts";
@@ -24,7 +24,7 @@ const {
 
 type Phase = OrganizationMove["phase"] | "HERE";
 
-/** By phase: those that may follow. */
+/** By phase: possible next phases. */
 const NEXT: Readonly<Record<Phase, readonly Phase[]>> = {
   HERE: ["LEAVING"],
   LEAVING: ["HERE", "LEFT"],
@@ -32,7 +32,7 @@ const NEXT: Readonly<Record<Phase, readonly Phase[]>> = {
   ARRIVING: ["ARRIVING", "HERE"],
 };
 
-/** What a command may name: its kind, and the organization that it is about. */
+/** A command as far as it names an organization. */
 interface Named {
   readonly kind: string;
   readonly caller: { readonly organizationId: number };
@@ -40,7 +40,7 @@ interface Named {
   readonly body?: { readonly id?: number } | null;
 }
 
-/** Why a command about an organization that is moving is refused; null when it is not. */
+/** The refusal of a command about a moving organization; null for none. */
 export function refuseAway({ catalog }: State, given: object): Refusal | null {
   const { kind, caller, organizationId = caller.organizationId, body } = given as Named;
   if (kind in RELOCATION_COMMANDS) return null;
@@ -49,7 +49,7 @@ export function refuseAway({ catalog }: State, given: object): Refusal | null {
   const phase = catalog.away.get(id)?.phase;
   if (phase === undefined) return null;
   if (phase !== "LEFT") return MOVING;
-  // Deleting what has left removes its rest, and with it the redirect.
+  // Deleting a departed organization removes its rest, and with it the redirect.
   return kind === "deleteOrganization" ? null : MOVED;
 }
 
@@ -81,9 +81,9 @@ export const RELOCATION_COMMANDS = {
   }),
 
   /**
-   * Stores the row of an organization that arrives, and its accounts. An account with an email that
-   * is known in the tenant becomes the account that is there. Takes an id, so that everything that
-   * watches for new ids notices the organization.
+   * Stores the row of an arriving organization, and its accounts. An email known in the tenant
+   * stands for the account already here. Takes an id, so watchers of new ids notice the
+   * organization.
    */
   beginArrival: command({
     isInternal: true,
@@ -118,8 +118,8 @@ export const RELOCATION_COMMANDS = {
   }),
 
   /**
-   * Stores a part of an organization that arrives. Its rows keep their ids. The member is not
-   * `organizationId`: with that the engine would look at all its events for each record.
+   * Stores a part of an arriving organization. Its rows keep their ids. The member is not
+   * `organizationId`: the engine would then look at all its events for each record.
    */
   arrive: command({
     isInternal: true,
@@ -136,8 +136,8 @@ export const RELOCATION_COMMANDS = {
   }),
 
   /**
-   * Removes what an organization owns here: of one that has left, all but the row that redirects; of
-   * one that has not arrived whole, everything.
+   * Removes everything owned here: after a departure all but the redirecting row, after an
+   * incomplete arrival everything.
    */
   clearOrganization: command({
     isInternal: true,
@@ -159,7 +159,7 @@ function refuseStep(from: string, to: string): Refusal {
   return refuse(INVALID_STATUS_TRANSITION, detail);
 }
 
-/** Whether all organizations of an account that is not a super admin are of the tenant. */
+/** True for an account, but no super admin, with all organizations in the tenant. */
 function isOfTenant({ catalog }: State, account: AccountRow, tenantId: number): boolean {
   if (account.superAdminOf !== null) return false;
   return account.organizationIds.every(
@@ -167,7 +167,7 @@ function isOfTenant({ catalog }: State, account: AccountRow, tenantId: number): 
   );
 }
 
-/** What arrives: rows for the catalog, or a record about the inventory of an event. */
+/** An arriving part: rows for the catalog, or a record about the inventory of an event. */
 export type Arrival =
   | { readonly newIds: number; readonly puts: readonly CatalogPut[] }
   | { readonly priceId: number }

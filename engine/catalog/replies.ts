@@ -1,4 +1,4 @@
-/** The commands about stored replies, which make a retry with the same `Idempotency-Key` safe. */
+/** Commands about stored replies, for safe retries with the same `Idempotency-Key`. */
 import { assert } from "../assert.ts";
 import { REPLY, REPLY_BUDGET } from "../bodies.ts";
 import type { CatalogPut } from "../catalog.ts";
@@ -9,7 +9,7 @@ import { BODY_IN_MEMORY_MAX, diskBytesOf, ownerOf, type ReplyRow } from "../stor
 import { grantChange } from "./owned.ts";
 
 const REPLY_LIFETIME_MS = 24 * 3_600_000;
-/** Each new reply removes up to this many expired ones, so that they never pile up. */
+/** Expired replies removed by each new one, so they never pile up. */
 const REMOVES_MAX = 4;
 /** `forgetReplies` removes up to this many. */
 const FORGOTTEN_MAX = 1_000;
@@ -17,8 +17,8 @@ assert(REMOVES_MAX > 1, "replies are removed faster than they come");
 
 export const REPLY_COMMANDS = {
   /**
-   * To be submitted in the same turn as the command that the reply answers: both share a frame. A
-   * body for which the budget has no room is not kept, and older ones may be dropped for it.
+   * To be submitted in the same turn as the answered command: both share a frame. A body without
+   * room in the budget is not kept, and older ones may be dropped for it.
    */
   rememberReply: command({
     isInternal: true,
@@ -28,7 +28,7 @@ export const REPLY_COMMANDS = {
       const { replies, storedReplies } = state.catalog;
       const { id, layout, ...facts } = reply;
       const expired = expiredReplies(state, timeMs, REMOVES_MAX);
-      // A key that is used again after a day is removed first, so that its new row comes last.
+      // A key reused after a day is removed first, so its new row comes last.
       if (replies.has(id) && !expired.includes(id)) expired.push(id);
       assert(expired.length <= REMOVES_MAX + 1, "a reply costs a bounded number of removals");
       const length = reply.body?.length ?? 0;
@@ -68,7 +68,7 @@ export const REPLY_COMMANDS = {
   }),
 };
 
-/** The oldest replies that have expired. Cost: O(countMax). */
+/** The oldest expired replies. Cost: O(countMax). */
 function expiredReplies({ catalog }: State, timeMs: number, countMax: number): string[] {
   const expired: string[] = [];
   for (const [id, { expiresAtMs }] of catalog.replies) {

@@ -72,7 +72,7 @@ export const SCHEMA_COMMANDS = {
     },
   }),
 
-  /** Members that are left out get their defaults. The layout and the events stay. */
+  /** Missing members get their defaults. The layout and the events stay. */
   updateSchema: command({
     members: { body: SCHEMA },
     refusals: [VALIDATION_FAILED, ...NOT_OWN],
@@ -90,8 +90,8 @@ export const SCHEMA_COMMANDS = {
   }),
 
   /**
-   * Deletes a schema with its layout, zones and assignments. Its events stay, without a seat; what is
-   * BLOCKED in them is lost.
+   * Deletes a schema with its layout, zones and assignments. Its events stay, without a seat;
+   * BLOCKED inventory in them is lost.
    *
    * @returns INVENTORY_IN_USE while something is LOCKED or SOLD in one of its events.
    * Cost: O(seats of the schema × its events).
@@ -214,8 +214,8 @@ const { LOCKED, SOLD, BLOCKED, ACTIVE } = SeatState;
 
 export const LAYOUT_COMMANDS = {
   /**
-   * Merges the sent layout into the stored one. Answers the whole document. A layout that changes
-   * nothing writes nothing.
+   * Merges the sent layout into the stored one. Answers the whole document. A layout without
+   * changes writes nothing.
    *
    * @returns INVENTORY_IN_USE when a removed seat or area is held, sold or blocked in an event and
    * `forceDelete` is false.
@@ -253,7 +253,7 @@ interface LayoutGrant {
   readonly gone: GoneObjects;
 }
 
-/** The grant of a layout that was merged and checked, unless inventory would be lost. */
+/** The grant of a merged and checked layout, unless inventory would be lost. */
 function grantLayout(
   state: State,
   { caller, forceDelete, timeMs }: CommandWith<{ forceDelete: boolean; timeMs: number }>,
@@ -278,7 +278,7 @@ function grantLayout(
   return grantChange(state, caller, { newIds, puts, zones }, document);
 }
 
-/** Seats and areas that would go and that an event cannot do without; the first thousand. */
+/** Removed seats and areas in use in an event; the first thousand. */
 function goneInUse(
   state: State,
   schemaId: number,
@@ -311,7 +311,7 @@ function hasInUse({ seatsIn, areas }: Partition): boolean {
   return false;
 }
 
-/** @returns The indexes of those ids that are seats. */
+/** @returns Indexes of the seats among the ids. */
 function seatsOf(layout: Layout, ids: readonly number[]): Uint32Array {
   return Uint32Array.from(ids, (id) => seatIndexOf(layout, id)).filter((seat) => seat !== NONE);
 }
@@ -338,9 +338,9 @@ function inUse(field: string, id: number, eventId: string): FieldError {
   return { field, code: "INVENTORY_IN_USE", message, rejectedValue: id };
 }
 
-// Installs a large layout, or the copy of a schema with one, that another thread has prepared: in
-// one short step, so that the whole change is atomic. It must still be current: what it was made
-// from has not changed since, and its new ids have not been given out.
+// Installs a large layout, or the copy of a schema with one, prepared in another thread: in one
+// short step, so the whole change is atomic. It must still be current: its base has not changed
+// since, and its new ids have not been given out.
 
 export const INSTALL_COMMANDS = {
   /** Otherwise like `putLayout`. Cost: O(removed objects × events of the schema). */
@@ -384,7 +384,7 @@ function newIdsOf({ catalog }: State, { firstId, newIds }: NewIds): number {
   return firstId - catalog.nextId + newIds;
 }
 
-// Venues: the places that schemas are drawn for.
+// Venues: the buildings behind schemas.
 
 export const VENUE_COMMANDS = {
   createVenue: command({
@@ -398,7 +398,7 @@ export const VENUE_COMMANDS = {
     },
   }),
 
-  /** Members that are left out get their defaults. */
+  /** Missing members get their defaults. */
   updateVenue: command({
     members: { body: VENUE },
     refusals: [VALIDATION_FAILED, ...NOT_OWN],

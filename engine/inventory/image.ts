@@ -1,6 +1,6 @@
 /**
- * Converts a partition to plain buffers for a snapshot, and back. An image also has the facts that
- * the digest omits: slots and their free list, fences, the order of changes.
+ * Converts a partition to plain buffers for a snapshot, and back. An image also has facts outside
+ * the digest: slots and their free list, fences, the order of changes.
  *
  * The work is split, because the partition must not change while it is copied: `copyPartition`
  * copies only arrays; later an `ImagePacker` flattens the holds, which never change.
@@ -10,7 +10,7 @@ import type { Layout } from "../layout/layout.ts";
 import { type AreaCounters, type ChangeLinks, Partition, type SeatColumns } from "./partition.ts";
 import type { Hold, HoldSlots } from "./holds.ts";
 
-/** A partition at one moment. Its holds, which never change, are shared with the original. */
+/** A partition at one moment. Its immutable holds are shared with the original. */
 export interface PartitionCopy {
   readonly seats: SeatColumns;
   readonly changes: ChangeLinks;
@@ -26,7 +26,7 @@ interface HoldColumns {
   readonly fences: Float64Array;
   readonly startedAtMs: Float64Array;
   readonly expiresAtMs: Float64Array;
-  /** How many entries of `seats` belong to the hold. */
+  /** Entries of `seats` for the hold. */
   readonly seatCounts: Uint32Array;
   /** The seat indexes of all holds, one hold after the other. */
   readonly seats: Uint32Array;
@@ -84,7 +84,7 @@ export function restorePartition(image: PartitionImage, layout: Layout): Partiti
 
 /**
  * Flattens the holds of a copy in small steps, so other work is not delayed for long.
- * Cost: O(holds and the seats that they began with).
+ * Cost: O(holds and their first seats).
  */
 export class ImagePacker {
   readonly #copy: PartitionCopy;

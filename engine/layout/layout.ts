@@ -34,7 +34,7 @@ export interface LayoutArea {
   readonly capacity: number | null;
 }
 
-/** What the id of a section, table, row or area stands for. */
+/** The meaning of the id of a section, table, row or area. */
 export interface GroupPlace {
   readonly type: GroupType;
   /** Into `sections` (SECTION and TABLE), `rows` or `areas`. */
@@ -51,7 +51,7 @@ export interface Layout {
   readonly labelOfSeat: Uint32Array;
   /** Index: seat. Value: its row index. */
   readonly rowOfSeat: Uint32Array;
-  /** Index: seat. Value: the seat on that side; NONE at a row end, an aisle or a table. */
+  /** Index: seat. Value: its neighbour on one side; NONE at a row end, an aisle or a table. */
   readonly previousSeat: Uint32Array;
   readonly nextSeat: Uint32Array;
   readonly sections: readonly LayoutSection[];
@@ -64,7 +64,7 @@ export interface Layout {
   readonly groups: ReadonlyMap<number, GroupPlace>;
 }
 
-/** Seat indexes by seat id: a search in the sorted ids, which takes no memory of its own. */
+/** Seat indexes by seat id: a search in the sorted ids, without memory of its own. */
 export class SeatIndexes {
   readonly #ids: Float64Array;
 
@@ -202,7 +202,7 @@ function groupByRow(seats: readonly Seat[]): Map<string, number[]> {
   return seatsOfRow;
 }
 
-/** Seat index by seat id; NONE for an id that the layout does not have. */
+/** Seat index by seat id; NONE for an id outside the layout. */
 export function seatIndexOf({ seatIndexes }: Layout, id: number): number {
   return seatIndexes.get(id) ?? NONE;
 }
@@ -222,24 +222,23 @@ export function collectSeats(layout: Layout, group: GroupPlace): Uint32Array {
   return seats;
 }
 
-/** The items without those whose group comes again: later ones replace what it assigned. */
+/** The last item of each group: later ones replace the assignments of earlier ones. */
 export function lastOfGroup<T extends { readonly id: number }>(items: readonly T[]): readonly T[] {
   const last = new Map(items.map((item) => [item.id, item]));
   return last.size === items.length ? items : items.filter((item) => last.get(item.id) === item);
 }
 
-// Which seats of a row are next to each other. Seats are ordered along the direction in which the
-// row spreads most, so curved and vertical rows work too; without coordinates, by natural order of
-// their labels. A gap wider than one and a half times the row's median spacing is an aisle. Only
-// `sqrt` and basic arithmetic are used: their results are the same on every machine, so replay
-// builds the same neighbours.
+// Neighbours in a row. Seats are ordered along the row's direction of largest spread, so curved and
+// vertical rows work too; without coordinates, by natural order of their labels. A gap wider than
+// one and a half times the row's median spacing is an aisle. Only `sqrt` and basic arithmetic are
+// used: their results are the same on every machine, so replay builds the same neighbours.
 
 const AISLE_SPACINGS = 1.5;
 
 export interface RowOrder {
   /** Indexes into the given array, ordered along the row. */
   readonly order: readonly number[];
-  /** Index: position in `order`. True when an aisle lies between that seat and the next. */
+  /** Index: position in `order`. True for an aisle between the seat and the next. */
   readonly aisleAfter: readonly boolean[];
 }
 
@@ -293,7 +292,7 @@ function principalAxis(points: readonly Point[]): Point | null {
   }
   if (xx + yy === 0) return null;
   const spread = Math.sqrt((xx - yy) * (xx - yy) + 4 * xy * xy);
-  // The same vector has two forms; this is the one in which no subtraction cancels to zero.
+  // The same vector has two forms; in this one no subtraction cancels to zero.
   return xx >= yy ? { x: xx - yy + spread, y: 2 * xy } : { x: 2 * xy, y: yy - xx + spread };
 }
 
@@ -324,13 +323,13 @@ const MARKS = /[\u0300-\u036f]/g;
 const NO_MARK = /[^\u0300-\u036f]/g;
 const DIGITS = /\d+/g;
 const LEADING_ZEROS = /^0+(?=\d)/;
-/** Letters that do not decompose into a plain letter and a mark. */
+/** Letters without a decomposition into a plain letter and a mark. */
 const PLAIN = new Map(Object.entries({ ß: "ss", æ: "ae", œ: "oe", ø: "o", đ: "d", ł: "l" }));
 const SPECIAL = new RegExp(`[${[...PLAIN.keys()].join("")}]`, "g");
 /** Comes before every character of a name. */
 const END = "\0";
 
-/** @returns A text such that two names compare as their keys compare, by code unit. */
+/** @returns A text: two names compare as their keys compare, by code unit. */
 export function nameKey(name: string): string {
   const decomposed = name.normalize("NFD");
   const lower = decomposed.toLowerCase();

@@ -1,6 +1,6 @@
 /**
- * A large layout in a compact form. As objects it would take a hundred megabytes that the garbage
- * collector must visit; whoever needs its members unpacks it, which takes a while.
+ * A large layout in a compact form. As objects it would take a hundred megabytes of
+ * garbage-collected memory; readers of its members unpack it, at a cost.
  */
 import { assert } from "../assert.ts";
 import type { LayoutDocument } from "./document.ts";
@@ -13,7 +13,7 @@ import {
   SeatIndexes,
 } from "./layout.ts";
 
-/** A layout with at least this many objects takes so long that it is prepared in another thread. */
+/** From this many objects on, a layout is prepared in another thread. */
 export const LARGE_LAYOUT_OBJECTS = 1_000;
 
 export class PackedLayout implements LayoutDocument {
@@ -51,7 +51,7 @@ export class PackedLayout implements LayoutDocument {
     return this.#unpack(this.bytes);
   }
 
-  /** So that it is the same as JSON, packed or not. */
+  /** The same as JSON, packed or not. */
   toJSON(): LayoutDocument {
     return this.unpack();
   }
@@ -62,8 +62,8 @@ export function plainDocument(document: LayoutDocument): LayoutDocument {
   return document instanceof PackedLayout ? document.unpack() : document;
 }
 
-// A seat index as arrays of numbers and texts, so that one thread can build it and another can use
-// it: arrays of numbers move between threads without being copied.
+// A seat index as arrays of numbers and texts, to be built in one thread and used in another:
+// arrays of numbers move between threads without a copy.
 
 export interface LayoutColumns {
   readonly seatIds: Float64Array;

@@ -12,7 +12,7 @@ import type { State } from "../state.ts";
 import { pageOf, ranksOf, type SortKey } from "./order.ts";
 import { type AreaFacts, areaFacts } from "./seats.ts";
 
-/** What each sort property compares. */
+/** The compared value of each sort property. */
 const SORT_KEYS = {
   fence: () => (hold) => hold.fence,
   holdType: (holds) => {
@@ -39,7 +39,7 @@ export interface HoldQuery {
   readonly limit: number;
 }
 
-/** What one lock still holds. */
+/** The remaining inventory of one lock. */
 export interface HeldFacts extends Omit<Hold, "seats"> {
   readonly seatIds: readonly number[];
   readonly areas: readonly { readonly areaId: number; readonly places: number }[];
@@ -71,7 +71,7 @@ export function listHolds(partition: Partition, query: HoldQuery): HoldPage {
   };
 }
 
-/** Cost: O(seats that the hold began with + areas of the event). */
+/** Cost: O(first seats of the hold + areas of the event). */
 function heldFacts(partition: Partition, slot: number): HeldFacts {
   const { seats: _, ...hold } = partition.holds.get(slot);
   const { layout, areas } = partition;
@@ -83,7 +83,7 @@ function heldFacts(partition: Partition, slot: number): HeldFacts {
   return { ...hold, seatIds, areas: held.filter(({ places }) => places > 0) };
 }
 
-// What a booking call has moved, as it is right after the call.
+// Inventory moved by a booking call, right after the call.
 
 export interface BookedSeat {
   readonly id: number;
@@ -106,7 +106,7 @@ export interface Booked {
 }
 
 /**
- * @param selection - Of a call that was granted just now.
+ * @param selection - Of a call granted just now.
  * Cost: O(objects of the request).
  */
 export function bookedFacts(state: State, event: EventRow, selection: StateSelection): Booked {

@@ -1,4 +1,4 @@
-/** Layouts and clones that another thread has prepared, and whether they are still current. */
+/** Layouts and clones prepared in another thread, and the check of their base. */
 import type { LayoutRow, MadeLayout } from "../catalog.ts";
 import type { Copy, GoneObjects, Original } from "../layout/change.ts";
 import type { LayoutDocument } from "../layout/document.ts";
@@ -12,7 +12,7 @@ export interface NewIds {
 }
 
 export interface ReadyLayout extends GoneObjects, NewIds {
-  /** The stored row that it was made from; undefined when there was none. */
+  /** The stored row at the base; undefined for none. */
   readonly base: LayoutRow | undefined;
   readonly document: LayoutDocument;
   readonly made: MadeLayout;
@@ -49,9 +49,9 @@ function hasSameRows(a: readonly object[], b: readonly object[]): boolean {
   return a.length === b.length && a.every((row, i) => row === b[i]);
 }
 
-// What belongs to a schema: its layout, its zones, and the zones of its objects.
+// The parts of a schema: its layout, its zones, and the zones of its objects.
 
-/** What `copyOriginal` copies of a schema. Cost: O(objects of the layout). */
+/** The input of `copyOriginal`. Cost: O(objects of the layout). */
 export function originalOf(state: State, schemaId: number): Original {
   const { layouts, zones, zoneAssignments } = state.catalog;
   return {

@@ -90,7 +90,7 @@ function compareAll(rows: Uint32Array, keys: readonly SortKey[]): Uint32Array {
 }
 
 /**
- * Writes the distance of each row's key from the first key in order, so that descending keys rise.
+ * Writes the distance of each row's key from the first key in order, so descending keys rise.
  *
  * @returns The largest distance.
  */
@@ -122,7 +122,7 @@ export function ranksOf(names: readonly string[]): Uint32Array {
   return drain(rankInSteps(names));
 }
 
-/** Does what `ranksOf` does, in steps. */
+/** `ranksOf` in steps. */
 export function* rankInSteps(names: readonly string[]): Generator<void, Uint32Array> {
   const keyOf = new Map<string, string>();
   for (const [i, name] of names.entries()) {
@@ -135,7 +135,7 @@ export function* rankInSteps(names: readonly string[]): Generator<void, Uint32Ar
   return Uint32Array.from(names, (name) => rankOf.get(keyOf.get(name)!)!);
 }
 
-/** Sorts texts by code unit, or numbers: pieces of them, which are then merged. */
+/** Sorts texts by code unit, or numbers: in pieces, then merged. */
 export function* sortInSteps<Key extends number | string>(
   keys: readonly Key[],
 ): Generator<void, readonly Key[]> {

@@ -8,9 +8,8 @@ import { collectSeats, GroupType, type Layout, seatName } from "../layout/layout
 import type { State } from "../state.ts";
 import { pageOf, rankInSteps, ranksOf, type SortKey } from "./order.ts";
 
-// An event as its seats are listed: the inventory, and what else a listed row shows. Most changes
-// are of single seats; those of the status or the organization are of all seats at once, and the
-// new name of a price is of all its seats.
+// An event for a listing of its seats. Most changes are of single seats; those of the status or the
+// organization are of all seats at once, and a renamed price changes all its seats.
 
 export interface ListedEvent {
   readonly partition: Partition;
@@ -30,21 +29,21 @@ export function listedEvent(state: State, event: EventRow): ListedEvent {
   };
 }
 
-/** What a listed row shows of its seat. */
+/** Columns shown by a listed row. */
 type ShownSeats = Pick<Partition, "layout" | "state" | "price" | "changedAtMs">;
 
 export interface ShownEvent extends Omit<ListedEvent, "partition"> {
   readonly partition: ShownSeats;
 }
 
-/** A copy, which stays as it is between the steps of a sort. Cost: 11 bytes a seat. */
+/** A copy, unchanged between the steps of a sort. Cost: 11 bytes a seat. */
 function copyOf({ partition, prices, changedAtMs }: ListedEvent): ShownEvent {
   const { layout, state, price, changedAtMs: timesMs } = partition;
   const columns = { state: state.slice(), price: price.slice(), changedAtMs: timesMs.slice() };
   return { partition: { layout, ...columns }, prices: new Map(prices), changedAtMs };
 }
 
-/** Whether ACTIVE seats of the event can be booked now. */
+/** True when ACTIVE seats of the event can be booked now. */
 export function isOnSale({ catalog }: State, { status, organizationId }: EventRow): boolean {
   return status === "PUBLISHED" && catalog.organizations.get(organizationId)!.bookingEnabled;
 }
@@ -64,7 +63,7 @@ type KeyOf = SortKey["keyOf"];
 /** By state: the rank of its name. */
 const STATE_RANKS = ranksOf(STATE_NAMES.map((name) => name ?? ""));
 
-/** What each sort property compares in an event. */
+/** The compared value of each sort property in an event. */
 const SORT_KEYS = {
   seatId: () => (seat) => seat,
   seatName: ({ partition: { layout } }) => lookUp(layout.labelOfSeat, nameRanks(layout).labels),
@@ -124,7 +123,7 @@ const NAME_SORTS = new Set<SeatSort>(["seatName", "rowName", "sectionName"]);
 export interface SeatQuery {
   readonly sectionId?: number | undefined;
   readonly rowId?: number | undefined;
-  /** Milliseconds since 1970: only seats that changed then or later. */
+  /** Milliseconds since 1970: only seats changed then or later. */
   readonly changedSinceMs?: number | undefined;
   readonly sort: readonly { readonly property: SeatSort; readonly descending: boolean }[];
   readonly offset: number;
@@ -136,7 +135,7 @@ export interface SeatPage {
   readonly seats: readonly number[];
   /** The number of seats on all pages. */
   readonly total: number;
-  /** The event as it was listed, which may have changed since. */
+  /** The event as it was listed; the live one may have changed since. */
   readonly shown: ShownEvent;
 }
 
@@ -148,8 +147,8 @@ export function listSeats(event: ListedEvent, query: SeatQuery): SeatPage {
 /**
  * Lists the seats as they are at the first step, however much the event changes between two steps.
  *
- * Cost: O(the page + seats before it) by id; otherwise O(seats that may match × sort keys): about
- * four milliseconds for 200,000 seats by state. The first sort of a layout by a name ranks all names.
+ * Cost: O(the page + seats before it) by id; otherwise O(candidate seats × sort keys): about four
+ * milliseconds for 200,000 seats by state. The first sort of a layout by a name ranks all names.
  */
 export function* listInSteps(event: ListedEvent, asked: SeatQuery): Generator<void, SeatPage> {
   const query = withoutNeedlessTime(event, asked);
@@ -189,7 +188,7 @@ function withoutNeedlessTime(event: ListedEvent, query: SeatQuery): SeatQuery {
   return changedSinceMs > event.changedAtMs ? query : { ...query, changedSinceMs: undefined };
 }
 
-/** @returns Every seat that may match, by index; null for all seats. */
+/** @returns Candidate seats, by index; null for all seats. */
 function findCandidates({ partition, prices }: ListedEvent, query: SeatQuery): Uint32Array | null {
   const { layout, changes, changedAtMs } = partition;
   const { sectionId, rowId, changedSinceMs } = query;
@@ -211,7 +210,7 @@ function findCandidates({ partition, prices }: ListedEvent, query: SeatQuery): U
   return Uint32Array.from(changed).sort();
 }
 
-/** Whether a price has a new name, which changes all its seats. */
+/** A renamed price changes all its seats. */
 function isRenamedSince(prices: ListedEvent["prices"], sinceMs: number): boolean {
   for (const { renamedAtMs } of prices.values()) if (renamedAtMs >= sinceMs) return true;
   return false;
@@ -296,7 +295,7 @@ function sectionOf(layout: Layout, seat: number) {
   return layout.sections[rowOf(layout, seat).section]!;
 }
 
-// Seats and areas with the ids, labels and prices that the interface shows for them.
+// Seats and areas with ids, labels and prices for the interface.
 
 /** The prices of the event by slot. */
 type Prices = ReadonlyMap<number, Pick<PriceRow, "id" | "name">>;

@@ -279,7 +279,7 @@ function shapesToAdd(
       };
       left = place.left + width + GAP;
       const drawing = { shapeType: "RECT", purpose: "GA", ...place, width, height };
-      return { id: area.guid, groupOfSeatsGuid: area.guid, ...drawing };
+      return { groupOfSeatsGuid: area.guid, ...drawing };
     });
 }
 
