@@ -52,8 +52,10 @@ test("a list can be limited to a section, to a row, or to both", () => {
 
 test("a seat that never had a price is listed, one whose price was removed is not", () => {
   const world = new World(HALL, { unpriced: ["B1"] });
-  world.partition.state[world.seat("B2")] = SeatState.WITHDRAWN;
-  expect(list(world).labels).toEqual(["B1", "A1", "A10", "A2", "T1"]);
+  const body = { seats: [{ objectId: world.labels.idOf("B2") }] };
+  world.must("unassignPrices", world.caller, { eventId: world.eventId, body });
+  expect(list(world)).toEqual({ labels: ["B1", "A1", "A10", "A2", "T1"], total: 5 });
+  expect(list(world, { offset: 2, limit: 2 }).labels).toEqual(["A10", "A2"]);
 });
 
 test("every sort property sorts both ways, ties by id", () => {
