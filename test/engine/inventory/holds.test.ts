@@ -4,6 +4,7 @@ import { NONE } from "../../../engine/constants.ts";
 import { ExpiryQueues, type Hold, Holds } from "../../../engine/inventory/holds.ts";
 import { Move } from "../../../engine/inventory/states.ts";
 import { digest } from "../../../engine/verify.ts";
+import { Random } from "../../sim/workload/random.ts";
 import { replayed, World } from "../../support/engine.ts";
 import { area, guidOf, layoutOf, section } from "../../support/layout.ts";
 import { check, checkMore, tables } from "../../support/table.ts";
@@ -18,31 +19,20 @@ const holdFrom = (startedAtMs: number, expiresAtMs: number): Hold => ({
   seats: new Uint32Array(),
 });
 
-test("a hold ends when it has nothing left, and its slot is reused", () => {
+test("a hold ends when it has nothing left, and the slot that was freed last is reused first", () => {
   const holds = new Holds();
-  holds.open(0, holdFrom(1, 10), 2);
-  holds.open(1, holdFrom(2, 11), 1);
-  expect(holds.count).toBe(2);
-  expect(holds.release(0, 1)).toBe(false);
-  expect(holds.size(0)).toBe(1);
-  expect(holds.release(0, 1)).toBe(true);
-  expect(holds.count).toBe(1);
-  expect(holds.nextSlot).toBe(0);
-  expect([...holds.slots()]).toEqual([1]);
-  holds.open(0, holdFrom(3, 12), 1);
-  expect(holds.nextSlot).toBe(2);
-});
-
-test("the slot that was freed last is reused first", () => {
-  const holds = new Holds();
-  for (const slot of [0, 1, 2]) holds.open(slot, holdFrom(slot, 0), 1);
-  for (const slot of [1, 2, 0]) holds.release(slot, 1);
+  for (const slot of [0, 1, 2]) holds.open(slot, holdFrom(slot, 0), 2);
+  expect(holds.release(1, 1)).toBe(false);
+  expect([holds.count, holds.size(1)]).toEqual([3, 1]);
+  expect(holds.release(1, 1)).toBe(true);
+  for (const slot of [2, 0]) holds.release(slot, 2);
+  expect([holds.count, holds.slots()]).toEqual([0, []]);
   const taken: number[] = [];
-  for (let i = 0; i < 3; i++) {
+  for (let i = 0; i < 4; i++) {
     taken.push(holds.nextSlot);
     holds.open(holds.nextSlot, holdFrom(5, 0), 1);
   }
-  expect(taken).toEqual([0, 2, 1]);
+  expect(taken).toEqual([0, 2, 1, 3]);
 });
 
 test("a hold is due at its expiry until it is released, and one without an expiry never is", () => {
@@ -222,63 +212,23 @@ test("a seat whose hold has expired may be removed from the layout before any sw
   });
 });
 
-test("the hold that expires first is due first, in a tie the lower slot", () => {
+test("the first expired hold is due, in a tie the lower slot, whatever came and went before", () => {
+  const random = new Random(5);
   const queues = new ExpiryQueues();
-  queues.add(5, 0, 100);
-  queues.add(2, 0, 50);
-  queues.add(7, 50, 100);
-  queues.add(1, 60, 160);
-  expect(queues.due(49)).toBe(NONE);
-  const ended: number[] = [];
-  for (let slot = queues.due(1_000); slot !== NONE; slot = queues.due(1_000)) {
-    ended.push(slot);
-    queues.remove(slot);
-  }
-  expect(ended).toEqual([2, 5, 7, 1]);
-});
-
-test("removing a hold from any place of its queue leaves the others in order", () => {
-  for (const [gone, left] of [
-    [0, [1, 2]],
-    [1, [0, 2]],
-    [2, [0, 1]],
-  ] as const) {
-    const queues = new ExpiryQueues();
-    for (const slot of [0, 1, 2]) queues.add(slot, slot, slot + 100);
-    queues.remove(gone);
-    queues.remove(gone);
-    const ended: number[] = [];
-    for (let slot = queues.due(500); slot !== NONE; slot = queues.due(500)) {
-      ended.push(slot);
+  const ends = new Map<number, number>();
+  for (let timeMs = 1; timeMs < 6_000; timeMs++) {
+    const slot = random.below(40);
+    if (ends.has(slot) || random.once(3)) {
       queues.remove(slot);
+      ends.delete(slot);
+    } else {
+      const lifetimeMs = random.pick([10, 10, 25, 60, 1 + random.below(80)]);
+      queues.add(slot, timeMs, timeMs + lifetimeMs);
+      ends.set(slot, timeMs + lifetimeMs);
     }
-    expect(ended).toEqual(left);
+    const [first = NONE] = [...ends.keys()].sort((a, b) => ends.get(a)! - ends.get(b)! || a - b);
+    expect(queues.due(timeMs)).toBe((ends.get(first) ?? Infinity) <= timeMs ? first : NONE);
   }
-});
-
-test("an empty queue is reused for another lifetime, and every hold is due in time", () => {
-  const queues = new ExpiryQueues();
-  const steps: readonly (readonly [slot: number, startedAtMs: number, expiresAtMs: number])[] = [
-    [3, 0, 10],
-    [0, 1, 101],
-    [9, 2, 52],
-    [3, 3, 23],
-  ];
-  for (const [slot, startedAtMs, expiresAtMs] of steps) {
-    queues.add(slot, startedAtMs, expiresAtMs);
-    if (expiresAtMs === 10) queues.remove(slot);
-  }
-  expect([22, 23].map((timeMs) => queues.due(timeMs))).toEqual([NONE, 3]);
-  queues.remove(3);
-  expect([51, 52].map((timeMs) => queues.due(timeMs))).toEqual([NONE, 9]);
-  queues.add(4, 60, 62);
-  expect([61, 62, 500].map((timeMs) => queues.due(timeMs))).toEqual([9, 9, 9]);
-  queues.remove(9);
-  expect([61, 62].map((timeMs) => queues.due(timeMs))).toEqual([NONE, 4]);
-  queues.remove(4);
-  expect([100, 101].map((timeMs) => queues.due(timeMs))).toEqual([NONE, 0]);
-  queues.remove(0);
-  expect(queues.due(1_000)).toBe(NONE);
 });
 
 test("a hold that is queued twice, out of order or without a lifetime breaks a promise", () => {
