@@ -299,7 +299,7 @@ test.each([0, 1, 2, 9])(
     for (let i = 0; i < 1_000; i++) {
       expect([...list.oldestFirst()]).toEqual(plain);
       expect([list.oldest, list.newest]).toEqual([plain[0] ?? NONE, plain.at(-1) ?? NONE]);
-    expect(list.touches).toBe(i);
+      expect(list.touches).toBe(i);
       if (count === 0) break;
       const seat = random.below(count);
       list.touch(seat);
