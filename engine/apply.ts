@@ -62,7 +62,7 @@ function removeLayout(state: State, schemaId: number, timeMs: number): void {
 /** Migrates every event of the schema to the schema's present layout. */
 function migrateEvents(state: State, schemaId: number, timeMs: number): void {
   const layout = state.layoutOf(schemaId);
-  const change = new LayoutChange({ layout, timeMs });
+  const change = new LayoutChange(layout, timeMs);
   for (const { partition: number, schemaId: of } of state.catalog.events.values()) {
     if (of !== schemaId || state.partitions.layoutOf(number) === layout) continue;
     state.partitions.migrate(number, change);
@@ -80,7 +80,7 @@ function putPartition(state: State, event: EventRow, timeMs: number): void {
   assert(stored === undefined || stored.partition === number, "an event keeps its partition");
   if (isNew) partitions.set(number, new Partition(layout, timeMs));
   else if (partitions.layoutOf(number) !== layout) {
-    partitions.migrate(number, new LayoutChange({ layout, timeMs }));
+    partitions.migrate(number, new LayoutChange(layout, timeMs));
   }
 }
 

@@ -71,7 +71,10 @@ export function decideBooking(
   }
   if (rules.preventsOrphans && organization.orphanPrevention) {
     const orphans = findOrphans(partition, inventory.requested);
-    if (orphans.length > 0) return refuseOrphans(orphans);
+    if (orphans.length > 0) {
+      const detail = "The request would leave a single seat alone.";
+      return refuse(Result.ORPHAN_SEAT, detail, orphans);
+    }
   }
   const { seats, areas } = inventory;
   if (seats.length === 0 && areas.length === 0) {
@@ -128,10 +131,6 @@ function refuseInventory(rules: BookingRules, errors: readonly FieldError[]): De
     "Some of the inventory is not available; nothing was changed.",
     errors,
   );
-}
-
-function refuseOrphans(errors: readonly FieldError[]): Refusal {
-  return refuse(Result.ORPHAN_SEAT, "The request would leave a single seat alone.", errors);
 }
 
 /** The record members for the hold of a lock. */
@@ -419,19 +418,15 @@ export function checkSelection(selection: StateSelection): FieldError[] {
     errors.push({ field: `seats[${i}].capacity`, code: "NULL", message, rejectedValue: capacity });
   }
   for (let i = 0; i < areas.length; i++) {
-    if (isCapacity(areas[i]!.capacity)) continue;
-    errors.push(capacityError(areas[i]!.capacity, `groupOfSeats[${i}].capacity`));
+    const error = capacityError(areas[i]!.capacity, `groupOfSeats[${i}].capacity`);
+    if (error !== null) errors.push(error);
   }
   return errors;
 }
 
-function isCapacity(capacity: number | null | undefined): boolean {
-  if (capacity === null || capacity === undefined) return false;
-  return Number.isSafeInteger(capacity) && capacity >= 1 && capacity <= AREA_CAPACITY_MAX;
-}
-
-function capacityError(capacity: number | null | undefined, field: string): FieldError {
+function capacityError(capacity: number | null | undefined, field: string): FieldError | null {
   if (capacity === null || capacity === undefined) return missing(field);
+  if (Number.isSafeInteger(capacity) && capacity >= 1 && capacity <= AREA_CAPACITY_MAX) return null;
   const message = `must be a whole number from 1 to ${AREA_CAPACITY_MAX}`;
   return { field, code: "RANGE", message, rejectedValue: capacity };
 }
@@ -485,7 +480,6 @@ export function seatIndexes(layout: Layout, seats: readonly SeatChoice[]): Uint3
 // Limits against hoarding: how much a session, and all sessions together, may hold in an event.
 
 const NO_ERRORS: readonly FieldError[] = [];
-const HELD_LIMIT = "HELD_LIMIT";
 
 /**
  * The requested objects beyond a limit: in the order of the request, those for which nothing is
@@ -498,9 +492,10 @@ function findBeyondLimits(
   selection: StateSelection,
 ): readonly FieldError[] {
   if (heldPerSession === undefined && heldPerEvent === undefined) return NO_ERRORS;
+  const sessionId = selection.sessionId ?? "";
   const errors: FieldError[] = [];
   const left = {
-    session: heldPerSession === undefined ? Infinity : heldPerSession - heldBy(holds, selection),
+    session: heldPerSession === undefined ? Infinity : heldPerSession - holds.heldBy(sessionId),
     event: heldPerEvent === undefined ? Infinity : heldPerEvent - holds.held,
   };
   const take = (places: number, field: string, rejectedValue: number) => {
@@ -513,7 +508,7 @@ function findBeyondLimits(
       places > left.session
         ? `is more than the ${heldPerSession} that a session may hold in an event`
         : `is more than the ${heldPerEvent} that may be held in an event`;
-    errors.push({ field, code: HELD_LIMIT, message, rejectedValue });
+    errors.push({ field, code: "HELD_LIMIT", message, rejectedValue });
   };
   const { seats, areas } = choicesOf(selection);
   for (const [i, { id }] of seats.entries()) take(1, `seats[${i}].id`, id);
@@ -521,10 +516,6 @@ function findBeyondLimits(
     take(capacity!, `groupOfSeats[${i}].capacity`, capacity!);
   }
   return errors;
-}
-
-function heldBy(holds: Holds, { sessionId }: StateSelection): number {
-  return holds.heldBy(sessionId ?? "");
 }
 
 // Hold types: how long a lock with a given `holdType` lasts.

@@ -14,13 +14,7 @@ import { command, NOT_OWN } from "../command.ts";
 import { INVENTORY_ERRORS_MAX, NAME_LENGTH_MAX, NONE, THUMBNAIL_BYTES_MAX } from "../constants.ts";
 import type { Partition } from "../inventory/partition.ts";
 import { SeatState } from "../inventory/states.ts";
-import {
-  checkDrawing,
-  type Copy,
-  copyOriginal,
-  type GoneObjects,
-  prepareLayout,
-} from "../layout/change.ts";
+import { checkDrawing, copyOriginal, type GoneObjects, prepareLayout } from "../layout/change.ts";
 import type { LayoutDocument } from "../layout/document.ts";
 import { EMPTY_DOCUMENT, type Layout, seatIndexOf } from "../layout/layout.ts";
 import { plainDocument } from "../layout/packed.ts";
@@ -49,6 +43,7 @@ import { ANYTHING, BOOLEAN, jsonBytes, LONG, type Shape, UUID_KEY } from "../sch
 import type { State } from "../state.ts";
 import {
   grantChange,
+  isAreaInUse,
   isHeldOrSold,
   removesOfSchema,
   withoutZones,
@@ -166,26 +161,24 @@ export const CLONE_COMMANDS = {
       const original = originalOf(state, schemaId);
       const document = original.document === null ? null : plainDocument(original.document);
       const copy = copyOriginal({ ...original, document }, { nextId, timeMs });
-      return grantClone(state, { caller, cloneId, timeMs }, { schema, copy, newIds: copy.newIds });
+      const { newIds } = copy;
+      return grantClone(state, { caller, cloneId, timeMs }, schema, {
+        copy,
+        firstId: nextId,
+        newIds,
+      });
     },
   }),
 };
-
-interface CloneGrant {
-  readonly schema: SchemaRow;
-  readonly copy: Copy;
-  readonly newIds: number;
-  readonly made?: MadeLayout;
-  /** As `ZoneChange.made`. */
-  readonly madeZones?: Map<number, number> | undefined;
-}
 
 /** The grant of a clone whose layout and zones were copied. */
 function grantClone(
   state: State,
   { caller, cloneId, timeMs }: CommandWith<{ cloneId: string; timeMs: number }>,
-  { schema, copy, newIds, made, madeZones }: CloneGrant,
+  schema: SchemaRow,
+  ready: Built<Omit<ReadyClone, "original">>,
 ): Decision<CloneRow> {
+  const { copy, made, madeZones } = ready;
   const { schemaId: id, document } = copy;
   const clone: CloneRow = { id: cloneId, organizationId: schema.organizationId, schemaId: id };
   const puts: CatalogPut[] = [
@@ -200,7 +193,7 @@ function grantClone(
   const change: ZoneChange = { schemaId: id, runs: copy.assignments };
   const zoned = madeZones === undefined ? change : { ...change, made: madeZones };
   const zones = copy.assignments.length === 0 ? [] : [zoned];
-  return grantChange(state, caller, { newIds, puts, zones }, clone);
+  return grantChange(state, caller, { newIds: newIdsOf(state, ready), puts, zones }, clone);
 }
 
 /** Lengths of names are counted in code points. */
@@ -233,34 +226,29 @@ export const LAYOUT_COMMANDS = {
       const stored = layouts.get(schemaId)?.document;
       const before = plainDocument(stored ?? EMPTY_DOCUMENT);
       const prepared = prepareLayout(before, body, { nextId, timeMs });
-      const { document, newIds, errors, isChanged } = prepared;
+      const { errors, isChanged } = prepared;
       if (errors.length > 0) return refuseInvalid(errors);
       if (stored !== undefined && !isChanged) return grant(null, stored);
-      return grantLayout(
-        state,
-        { caller, forceDelete, timeMs },
-        { schema, document, newIds, gone: prepared },
-      );
+      const ready = { ...prepared, firstId: nextId };
+      return grantLayout(state, { caller, forceDelete, timeMs }, schema, ready);
     },
   }),
 };
 
-interface LayoutGrant {
-  readonly schema: SchemaRow;
-  readonly document: LayoutDocument;
-  readonly made?: MadeLayout;
-  readonly newIds: number;
-  readonly gone: GoneObjects;
-}
+/** Built in another thread, or not built yet. */
+type Built<Ready extends { readonly made: MadeLayout }> = Omit<Ready, "made"> &
+  Partial<Pick<Ready, "made">>;
 
 /** The grant of a merged and checked layout, unless inventory would be lost. */
 function grantLayout(
   state: State,
   { caller, forceDelete, timeMs }: CommandWith<{ forceDelete: boolean; timeMs: number }>,
-  { schema, document, made, newIds, gone }: LayoutGrant,
+  schema: SchemaRow,
+  ready: Built<Omit<ReadyLayout, "base">>,
 ): Decision<LayoutDocument> {
   const { layouts, zoneAssignments } = state.catalog;
-  const lost = forceDelete ? [] : goneInUse(state, schema.id, gone);
+  const { document, made, goneIds } = ready;
+  const lost = forceDelete ? [] : goneInUse(state, schema.id, ready);
   if (lost.length > 0) {
     return refuse(INVENTORY_IN_USE, "Seats that would go are held, sold or blocked.", lost);
   }
@@ -273,9 +261,9 @@ function grantLayout(
   const zoned = zoneAssignments.of(schema.id);
   const zones = withoutZones(
     schema.id,
-    gone.goneIds.filter((id) => zoned.has(id)),
+    goneIds.filter((id) => zoned.has(id)),
   );
-  return grantChange(state, caller, { newIds, puts, zones }, document);
+  return grantChange(state, caller, { newIds: newIdsOf(state, ready), puts, zones }, document);
 }
 
 /** Removed seats and areas in use in an event; the first thousand. */
@@ -303,11 +291,10 @@ function goneInUse(
   return errors.slice(0, INVENTORY_ERRORS_MAX);
 }
 
-function hasInUse({ seatsIn, areas }: Partition): boolean {
+function hasInUse(partition: Partition): boolean {
+  const { seatsIn, areas } = partition;
   if (seatsIn[LOCKED]! + seatsIn[SOLD]! + seatsIn[BLOCKED]! > 0) return true;
-  for (let area = 0; area < areas.count; area++) {
-    if (areas.capacity(area) > areas.places(area, ACTIVE)) return true;
-  }
+  for (let area = 0; area < areas.count; area++) if (isAreaInUse(partition, area)) return true;
   return false;
 }
 
@@ -324,13 +311,8 @@ function seatsInUse({ layout, state }: Partition, seats: Uint32Array): readonly 
   return ids;
 }
 
-function areasInUse({ layout, areas }: Partition, ids: readonly number[]): readonly number[] {
-  return ids.filter((id) => {
-    const area = layout.areaIndexes.get(id)!;
-    const taken = areas.capacity(area) - areas.places(area, ACTIVE);
-    assert(taken >= 0, "the places of an area add up to its capacity");
-    return taken > 0;
-  });
+function areasInUse(partition: Partition, ids: readonly number[]): readonly number[] {
+  return ids.filter((id) => isAreaInUse(partition, partition.layout.areaIndexes.get(id)!));
 }
 
 function inUse(field: string, id: number, eventId: string): FieldError {
@@ -352,13 +334,7 @@ export const INSTALL_COMMANDS = {
       const schema = ownRow(state.catalog.schemas.get(schemaId), caller, "schema");
       if (isRefused(schema)) return schema;
       assert(isCurrentLayout(state, schemaId, ready), "an installed layout is current");
-      const { document, made } = ready;
-      const newIds = newIdsOf(state, ready);
-      return grantLayout(
-        state,
-        { caller, forceDelete, timeMs },
-        { schema, document, made, newIds, gone: ready },
-      );
+      return grantLayout(state, { caller, forceDelete, timeMs }, schema, ready);
     },
   }),
 
@@ -371,10 +347,7 @@ export const INSTALL_COMMANDS = {
       const schema = ownRow(state.catalog.schemas.get(schemaId), caller, "schema");
       if (isRefused(schema)) return schema;
       assert(isCurrentClone(state, ready), "an installed clone is current");
-      const { copy, made, madeZones } = ready;
-      const newIds = newIdsOf(state, ready);
-      const granted = { schema, copy, newIds, made, madeZones };
-      return grantClone(state, { caller, cloneId, timeMs }, granted);
+      return grantClone(state, { caller, cloneId, timeMs }, schema, ready);
     },
   }),
 };

@@ -14,14 +14,14 @@ import { drain, SEATS_PER_STEP } from "./steps.ts";
 export const LAYOUT_CHANGES_MAX = 16;
 
 /** A change of the layout of many events, with a shared comparison of the two layouts. */
-export class LayoutChange implements Migration {
+export class LayoutChange {
   readonly layout: Layout;
+  /** Milliseconds since 1970: the time of change of new seats and areas, and of other labels. */
   readonly timeMs: number;
   #from: Layout | null = null;
   #matches: SeatMatches | null = null;
 
-  /** The members of `Migration`. */
-  constructor({ layout, timeMs }: Migration) {
+  constructor(layout: Layout, timeMs: number) {
     this.layout = layout;
     this.timeMs = timeMs;
   }
@@ -166,15 +166,6 @@ export class Partitions extends Map<number, Partition> {
 // Migrates an event's inventory to another version of its layout. Seats and areas are matched by
 // id: a new one has no price, and a removed one leaves its hold.
 
-export interface Migration {
-  readonly layout: Layout;
-  /**
-   * Milliseconds since 1970: the time of change of the new seats and areas, and of seats with other
-   * labels.
-   */
-  readonly timeMs: number;
-}
-
 /** The same seats in two layouts. Index: seat of the first. */
 interface SeatMatches {
   /** Value: its index in the second; NONE when the second does not have it. */
@@ -217,7 +208,7 @@ function hasSameLabels(a: Layout, seat: number, b: Layout, match: number): boole
  */
 function* migrateToLayout(
   source: Partition,
-  { layout, timeMs }: Migration,
+  { layout, timeMs }: LayoutChange,
   matches: SeatMatches,
 ): Generator<void, Partition> {
   const seats = unpricedSeats(layout.seatCount, timeMs);

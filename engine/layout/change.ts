@@ -33,24 +33,23 @@ export interface GoneObjects {
   readonly goneAreaIds: readonly number[];
 }
 
-export interface PreparedLayout extends GoneObjects {
-  readonly document: LayoutDocument;
-  /** False when it equals the stored one. */
-  readonly isChanged: boolean;
-  /** Ids for the new objects. */
-  readonly newIds: number;
-  /** Why it is refused; empty when it is not. */
-  readonly errors: readonly FieldError[];
+export interface PreparedLayout extends GoneObjects, MergedLayout {}
+
+/** What new ids and guids are made of. */
+interface Next {
+  /** The first id for new objects. */
+  readonly nextId: number;
+  /** Milliseconds since 1970. */
+  readonly timeMs: number;
 }
 
 /**
- * @param next - The first id for new objects, and the time: milliseconds since 1970.
  * Cost: O(objects and bytes of both layouts).
  */
 export function prepareLayout(
   stored: LayoutDocument,
   body: LayoutBody,
-  next: { readonly nextId: number; readonly timeMs: number },
+  next: Next,
 ): PreparedLayout {
   const { document, isChanged, newIds, errors: conflicts } = mergeLayout(stored, body, next);
   const errors = conflicts.length > 0 ? conflicts : checkDocument(document, body);
@@ -293,7 +292,7 @@ interface StoredObject {
 export function mergeLayout(
   older: LayoutDocument,
   sent: LayoutBody,
-  { nextId, timeMs }: { readonly nextId: number; readonly timeMs: number },
+  { nextId, timeMs }: Next,
 ): MergedLayout {
   const [stored, body] = [mapGuids(older, lowerGuid), mapGuids(sent, lowerGuid)];
   const merging: Merging = { nextId, errors: [] };
@@ -497,20 +496,10 @@ export interface Original {
   readonly assignments: Float64Array;
 }
 
-/** The copy of a schema's layout and zones. */
-export interface Copy {
-  readonly schemaId: number;
-  readonly document: LayoutDocument | null;
-  readonly zones: readonly ZoneRow[];
-  readonly assignments: Float64Array;
+/** The same parts under new ids. */
+export interface Copy extends Original {
   /** Ids for the copy. */
   readonly newIds: number;
-}
-
-interface Next {
-  readonly nextId: number;
-  /** Milliseconds since 1970. */
-  readonly timeMs: number;
 }
 
 /**

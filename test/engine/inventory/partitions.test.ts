@@ -2,13 +2,9 @@
 import { expect, test } from "vitest";
 import { NONE } from "../../../engine/constants.ts";
 import type { Partition } from "../../../engine/inventory/partition.ts";
-import {
-  LAYOUT_CHANGES_MAX,
-  LayoutChange,
-  type Migration,
-} from "../../../engine/inventory/partitions.ts";
+import { LAYOUT_CHANGES_MAX, LayoutChange } from "../../../engine/inventory/partitions.ts";
 import { drain } from "../../../engine/inventory/steps.ts";
-import { buildLayout } from "../../../engine/layout/layout.ts";
+import { buildLayout, type Layout } from "../../../engine/layout/layout.ts";
 import { checkPartition, checkState, digest } from "../../../engine/verify.ts";
 import { replayed, START_MS, World } from "../../support/engine.ts";
 import { area, guidOf, section } from "../../support/layout.ts";
@@ -136,8 +132,8 @@ const removedSeat = (label: string) => {
   return { guid: guidOf(label), rowGuid: guidOf("row A"), name: label.slice(1), toRemove: true };
 };
 
-function migrated(partition: Partition, migration: Migration): Partition {
-  return drain(new LayoutChange(migration).migrate(partition));
+function migrated(partition: Partition, layout: Layout, timeMs: number): Partition {
+  return drain(new LayoutChange(layout, timeMs).migrate(partition));
 }
 
 test("migrating to the same layout changes neither the inventory nor its source", () => {
@@ -149,7 +145,7 @@ test("migrating to the same layout changes neither the inventory nor its source"
   `);
   const { partition } = world;
   const before = [...partition.changes.oldestFirst()];
-  const copy = migrated(partition, { layout: partition.layout, timeMs: 99 });
+  const copy = migrated(partition, partition.layout, 99);
   checkPartition(copy);
   checkPartition(partition);
   expect([...copy.state]).toEqual([...partition.state]);
@@ -169,7 +165,7 @@ test("seats with new labels count as changed", () => {
   const seats = document.seats.map((seat, i) => (i === 1 ? { ...seat, name: "9" } : seat));
   const layout = buildLayout({ ...document, seats });
   const timeMs = START_MS + 5;
-  const marked = migrated(partition, { layout, timeMs });
+  const marked = migrated(partition, layout, timeMs);
   checkPartition(marked);
   expect([...marked.changedAtMs]).toEqual([START_MS, timeMs, START_MS, START_MS]);
   expect(marked.changes.newest).toBe(1);
