@@ -2,6 +2,7 @@
 import { assert } from "../assert.ts";
 import {
   type AssignmentItem,
+  type AssignmentSelection,
   ASSIGNMENTS,
   type Caller,
   OBJECTS,
@@ -57,7 +58,7 @@ export const PRICE_COMMANDS = {
     members: { eventId: UUID_KEY, body: list(PRICE) },
     refusals: [VALIDATION_FAILED, EVENT_ACCESS_DENIED],
     decide(state, { caller, eventId, body }) {
-      const errors = otherEvents(body, eventId);
+      const errors = mismatches(body, "eventId", eventId);
       if (errors.length > 0) return refuseInvalid(errors);
       const event = ownEvent(state, caller, eventId);
       if (event === null) return refuseEvent();
@@ -95,10 +96,7 @@ export const PRICE_COMMANDS = {
     refusals: [VALIDATION_FAILED, EVENT_ACCESS_DENIED, INVENTORY_IN_USE],
     decide(state, { caller, eventId, body }) {
       const [groupItems, seatItems] = [body.groupOfSeats ?? [], body.seats ?? []];
-      const incomplete = [
-        ...findMissing(groupItems, "groupOfSeats"),
-        ...findMissing(seatItems, "seats"),
-      ];
+      const incomplete = missingMembers(body);
       if (incomplete.length > 0) return refuseInvalid(incomplete);
       const event = ownEvent(state, caller, eventId);
       if (event === null) return refuseEvent();
@@ -146,7 +144,7 @@ export const PRICE_COMMANDS = {
     members: { eventId: UUID_KEY, body: list(PRICE_CHANGE) },
     refusals: [VALIDATION_FAILED, ...NOT_OWN],
     decide(state, { caller, eventId, body }, timeMs) {
-      const errors = [...otherEvents(body, eventId), ...repeatedIds(body)];
+      const errors = [...mismatches(body, "eventId", eventId), ...repeatedIds(body)];
       if (errors.length > 0) return refuseInvalid(errors);
       const { events, prices } = state.catalog;
       const event = ownRow(events.get(eventId), caller, "event");
@@ -262,16 +260,17 @@ export const PRICE_COMMANDS = {
   }),
 };
 
-/** One error for each price of another event than the path's. */
-function otherEvents(
-  prices: readonly { readonly eventId: string }[],
-  eventId: string,
+/** One error for each item of another event or schema than the path's. */
+function mismatches<Key extends "eventId" | "schemaId">(
+  items: readonly Readonly<Record<Key, number | string>>[],
+  key: Key,
+  own: number | string,
 ): FieldError[] {
-  return prices.flatMap((price, i) =>
-    price.eventId.toLowerCase() === eventId
-      ? []
-      : [mismatch(`[${i}].eventId`, price.eventId, "event")],
-  );
+  const noun = key === "eventId" ? "event" : "schema";
+  return items.flatMap(({ [key]: id }, i) => {
+    const isOwn = typeof id === "string" ? id.toLowerCase() === own : id === own;
+    return isOwn ? [] : [mismatch(`[${i}].${key}`, id, noun)];
+  });
 }
 
 /** The lowest free slots of the event. */
@@ -294,12 +293,14 @@ interface Assignment {
 type Member = "seats" | "groupOfSeats";
 
 /** The interface reports a missing `objectId` of a seat under its older name, `seatId`. */
-function findMissing(items: readonly AssignmentItem[], member: Member): FieldError[] {
+function missingMembers(body: AssignmentSelection): FieldError[] {
   const errors: FieldError[] = [];
-  const idField = member === "seats" ? "seatId" : "objectId";
-  for (const [i, { objectId, seatId, assignmentId }] of items.entries()) {
-    if ((objectId ?? seatId ?? null) === null) errors.push(missing(`${member}[${i}].${idField}`));
-    if ((assignmentId ?? null) === null) errors.push(missing(`${member}[${i}].assignmentId`));
+  for (const member of ["groupOfSeats", "seats"] as const) {
+    const idField = member === "seats" ? "seatId" : "objectId";
+    for (const [i, { objectId, seatId, assignmentId }] of (body[member] ?? []).entries()) {
+      if ((objectId ?? seatId ?? null) === null) errors.push(missing(`${member}[${i}].${idField}`));
+      if ((assignmentId ?? null) === null) errors.push(missing(`${member}[${i}].assignmentId`));
+    }
   }
   return errors;
 }
@@ -463,19 +464,12 @@ function removalRecord(
 
 // Pricing zones of a schema.
 
-/** One error for each zone of another schema than the path's. */
-function otherSchemas(zones: readonly { readonly schemaId: number }[], schemaId: number) {
-  return zones.flatMap((zone, i) =>
-    zone.schemaId === schemaId ? [] : [mismatch(`[${i}].schemaId`, zone.schemaId, "schema")],
-  );
-}
-
 export const ZONE_COMMANDS = {
   createZones: command({
     members: { schemaId: LONG, body: list(ZONE) },
     refusals: [VALIDATION_FAILED, ACCESS_DENIED],
     decide(state, { caller, schemaId, body }) {
-      const errors = otherSchemas(body, schemaId);
+      const errors = mismatches(body, "schemaId", schemaId);
       if (errors.length > 0) return refuseInvalid(errors);
       const schema = zonedSchema(state, { caller, schemaId });
       if (isRefused(schema)) return schema;
@@ -492,7 +486,7 @@ export const ZONE_COMMANDS = {
     members: { schemaId: LONG, body: list(ZONE_CHANGE) },
     refusals: [VALIDATION_FAILED, ...NOT_OWN],
     decide(state, { caller, schemaId, body }) {
-      const errors = [...otherSchemas(body, schemaId), ...repeatedIds(body)];
+      const errors = [...mismatches(body, "schemaId", schemaId), ...repeatedIds(body)];
       if (errors.length > 0) return refuseInvalid(errors);
       const { schemas, zones } = state.catalog;
       const schema = ownRow(schemas.get(schemaId), caller, "schema");
@@ -540,7 +534,7 @@ export const ZONE_COMMANDS = {
     refusals: [VALIDATION_FAILED, ACCESS_DENIED],
     decide(state, { caller, schemaId, body }) {
       const [groups, seats] = [body.groupOfSeats ?? [], body.seats ?? []];
-      const incomplete = [...findMissing(groups, "groupOfSeats"), ...findMissing(seats, "seats")];
+      const incomplete = missingMembers(body);
       if (incomplete.length > 0) return refuseInvalid(incomplete);
       const schema = zonedSchema(state, { caller, schemaId });
       if (isRefused(schema)) return schema;
