@@ -13,7 +13,7 @@ import { ACCOUNT_COMMANDS, KEY_COMMANDS } from "./catalog/accounts.ts";
 import { EVENT_COMMANDS, SERIES_COMMANDS } from "./catalog/events.ts";
 import { ORGANIZATION_COMMANDS, WEBHOOK_COMMANDS } from "./catalog/organizations.ts";
 import { PRICE_COMMANDS, ZONE_COMMANDS } from "./catalog/prices.ts";
-import { refuseAway, RELOCATION_COMMANDS } from "./catalog/relocation.ts";
+import { refuseMoved, RELOCATION_COMMANDS } from "./catalog/relocation.ts";
 import { REPLY_COMMANDS } from "./catalog/replies.ts";
 import {
   CLONE_COMMANDS,
@@ -84,14 +84,14 @@ export function decide<K extends CommandKind>(
 ): Decision<AnswerOf<K>> {
   // The table pairs each kind with its decision, but the compiler cannot derive that for K.
   const row = COMMANDS[given.kind] as unknown as CommandRow<Members, AnswerOf<K>>;
-  const away = state.catalog.away.size === 0 ? null : refuseAway(state, given);
+  const away = state.catalog.away.size === 0 ? null : refuseMoved(state, given);
   if (away !== null) return away;
   const decision = row.decide(state, given, timeMs);
   if (isRefused(decision)) {
     assert(row.refusals.includes(decision.refused), "a refusal is in the row of its command");
     return decision;
   }
-  return refuseWithoutRoom(state, decision.record) ?? decision;
+  return refuseBeyondQuota(state, decision.record) ?? decision;
 }
 
 // Memory quota for created rows, layouts and events: they stay in memory until they are deleted, so
@@ -113,9 +113,9 @@ const NO_NUMBERS = refuse(
 );
 
 /** The refusal of a change beyond the quota; null within it. Cost: as that of applying it. */
-function refuseWithoutRoom(state: State, record: LogRecord | null): Refusal | null {
+function refuseBeyondQuota(state: State, record: LogRecord | null): Refusal | null {
   if (record?.type !== RecordType.CATALOG) return null;
-  const { catalog, room } = state;
+  const { catalog, quota } = state;
   if (cellOf(record.nextId) !== cellOf(catalog.nextId)) return NO_NUMBERS;
   let [rowBytes, layoutSeats, eventSeats] = [0, 0, 0];
   for (const change of record.zones ?? []) rowBytes += zoneBytes(catalog, change);
@@ -136,8 +136,8 @@ function refuseWithoutRoom(state: State, record: LogRecord | null): Refusal | nu
   }
   const bytes = rowBytes + layoutSeats * LAYOUT_SEAT_BYTES;
   const eventBytes = eventSeats * EVENT_SEAT_BYTES;
-  if (bytes > 0 && state.used.catalog + bytes > room.catalog) return FULL_CATALOG;
-  return eventBytes > 0 && state.used.events + eventBytes > room.events ? FULL_EVENTS : null;
+  if (bytes > 0 && state.used.catalog + bytes > quota.catalog) return FULL_CATALOG;
+  return eventBytes > 0 && state.used.events + eventBytes > quota.events ? FULL_EVENTS : null;
 }
 
 /** Only objects without a zone count. */

@@ -12,7 +12,7 @@ export const LAYOUT_SEAT_BYTES = 256;
 export const EVENT_SEAT_BYTES = 64;
 
 /** Memory quota for created rows, in bytes. It limits new commands, not the replay of a log. */
-export interface Room {
+export interface Quota {
   /** For the rows of the catalog and the seats of layouts. */
   readonly catalog: number;
   /** For the seats of events. */
@@ -29,10 +29,10 @@ export class State {
   readonly layouts = new Layouts();
   /** The last record, counted by the engine; 0 where only a replay changes the state. */
   sequence = 0;
-  room: Room = { catalog: Infinity, events: Infinity };
+  quota: Quota = { catalog: Infinity, events: Infinity };
 
   /** The used part of the quota, estimated from the numbers of rows and seats. */
-  get used(): Room {
+  get used(): Quota {
     return {
       catalog: this.catalog.bytes + this.layouts.seatCount * LAYOUT_SEAT_BYTES,
       events: this.partitions.seatCount * EVENT_SEAT_BYTES,

@@ -41,7 +41,7 @@ interface Named {
 }
 
 /** The refusal of a command about a moving organization; null for none. */
-export function refuseAway({ catalog }: State, given: object): Refusal | null {
+export function refuseMoved({ catalog }: State, given: object): Refusal | null {
   const { kind, caller, organizationId = caller.organizationId, body } = given as Named;
   if (kind in RELOCATION_COMMANDS) return null;
   const isUpdate = kind === "updateOrganization";

@@ -103,9 +103,9 @@ export class Metrics {
     const late = "Events whose seats have yet to follow a change of their layout.";
     this.#addGauges([
       ["catalog_bytes", rows, () => state.used.catalog],
-      ["catalog_max_bytes", "Limit for rows and layouts.", () => state.room.catalog],
+      ["catalog_max_bytes", "Limit for rows and layouts.", () => state.quota.catalog],
       ["event_bytes", "Estimated memory for the seats of events.", () => state.used.events],
-      ["event_max_bytes", "Limit for the seats of events.", () => state.room.events],
+      ["event_max_bytes", "Limit for the seats of events.", () => state.quota.events],
       ["logins", "Logins that have not ended.", () => catalog.logins.size],
       ["events_behind_layout", late, () => partitions.waitingCount],
       ["remembered_queries", "Checked queries in memory.", () => queries.count],

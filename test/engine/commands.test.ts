@@ -73,7 +73,7 @@ const stateOf = (world: World) => world.engine.state;
 function leave(world: World, room: { readonly catalog?: number; readonly events?: number }): void {
   const state = stateOf(world);
   const { catalog = Infinity, events = Infinity } = room;
-  state.room = { catalog: state.used.catalog + catalog, events: state.used.events + events };
+  state.quota = { catalog: state.used.catalog + catalog, events: state.used.events + events };
 }
 
 function createEvent(world: World, schemaId = world.schemaId) {
