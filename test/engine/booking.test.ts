@@ -1,4 +1,4 @@
-/** The booking commands: which states they move seats between, and what a refusal names. */
+/** The booking commands: their transitions, and the objects named by a refusal. */
 import { expect, test } from "vitest";
 import type { StateSelection } from "../../engine/bodies.ts";
 import {
@@ -232,7 +232,7 @@ inHall("an organization that is disabled for booking is refused every booking co
   sale        A  A1         ok
 `);
 
-// Booking requests that are refused whatever the state of the inventory.
+// Booking requests refused in any state of the inventory.
 
 const errorsOf = (selection: StateSelection) =>
   checkSelection(selection).map(({ field, code }) => `${field} ${code}`);
@@ -306,7 +306,7 @@ test("ids are translated to indexes of the layout, in the order of the request",
   expect(choicesOf({ seats: null })).toEqual({ seats: [], areas: [] });
 });
 
-// Fences: an unlock or a sale that names the hold of a seat acts on no other hold.
+// Fences: an unlock or a sale with the fence of a hold acts on no other hold.
 
 /** Locks the labels. @returns The fence of the lock. */
 function lock(world: World, session: string, ...labels: string[]): number {
@@ -406,7 +406,7 @@ test("a seat that another layout keeps stays in its hold, with its fence", () =>
   expect(book(world, "sale", ["A", "A1"], { A1: fence })).toEqual([Result.OK]);
 });
 
-// Limits on what a session, and all sessions together, hold in an event. Off by default.
+// Limits on the holds of a session, and of all sessions together, in an event. Off by default.
 
 const TWO_ROWS = [section("Stalls", { A: "1 2 3 4 5 6", B: "1 2 3 4 5 6" }), area("Pit", 20)];
 

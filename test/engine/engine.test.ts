@@ -257,12 +257,12 @@ test("admission is asked once for a command, and not for a follow-up", () => {
   expect([asked, engine.sequence]).toEqual([1, sequence + 4]);
 });
 
-test("a journal that calls a record durable before it was appended breaks a promise", () => {
+test("a journal that calls a record durable before it was appended fails an assertion", () => {
   const { journal, engine } = new World(HALL);
   expect(() => journal.sync(engine.sequence + 1)).toThrow("only appended records become durable");
 });
 
-// Callbacks that wait for the disk run in order, once, and never too early.
+// Callbacks waiting for the disk run in order, once, and never too early.
 
 test("a callback that is added while others run comes after those added before it", () => {
   const queue = new DurabilityQueue(0);
@@ -297,14 +297,14 @@ test("callbacks run once, in order, at their mark, though a long queue is compac
   expect(called).toEqual(added);
 });
 
-test("a durable mark or an entry that goes back breaks a promise", () => {
+test("a durable mark or an entry that goes back fails an assertion", () => {
   const queue = new DurabilityQueue(4);
   queue.add(6, () => {});
   expect(() => queue.add(5, () => {})).toThrow("entries are added in order of sequence number");
   expect(() => queue.durable(3)).toThrow("the durable mark never goes back");
 });
 
-// Assertions, and the codes that the log stores.
+// Assertions, and codes stored in the log.
 
 test("a failed assertion and an unhandled case throw, each with its text", () => {
   assert(true, "never thrown");

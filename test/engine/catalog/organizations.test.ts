@@ -157,7 +157,7 @@ test("a tenant cannot be created with the super admin of another tenant", () => 
   expect(alone).toMatchObject({ name: "Three", tokenSha256: "ab", keyVersion: 1 });
 });
 
-// Organizations: updated, and deleted with everything that they own.
+// Organizations: updated, and deleted with everything they own.
 
 const HALL = [section("Stalls", { A: "1 2" }), area("Pit", 5)];
 

@@ -291,7 +291,7 @@ test("a schema without a layout can be cloned and deleted", () => {
   expectConsistent(world);
 });
 
-// Putting a layout: it is atomic, and refused when it would remove inventory that is in use.
+// Putting a layout: atomic, and refused when it would remove inventory in use.
 
 const HALL = [section("Stalls", { A: "1 2 3" }), area("Pit", 5)];
 const removed = (name: string): SentSeat => ({
@@ -448,7 +448,7 @@ test("a layout with one unknown seat is refused as a whole", () => {
   expect(digest(world.engine.state)).toBe(before);
 });
 
-// Installing a layout, or a clone with one, that was prepared outside the engine.
+// Installing a layout, or a clone with one, prepared outside the engine.
 
 const NEW_ROW = layoutOf(section("Balcony", { B: "1 2" }));
 const WITHOUT_A1: LayoutBody = {
@@ -628,7 +628,7 @@ test("a venue with schemas cannot be deleted, one without can", () => {
 const STALLS = section("Stalls", { A: "1 2 3" });
 const declared = { seatsCapacity: 300, gaCapacity: 50 };
 
-/** The capacities of a schema with that layout, declared with 300 seats and 50 places. */
+/** The capacities of a schema with the layout, declared with 300 seats and 50 places. */
 function capacities(...parts: readonly LayoutPart[]): unknown {
   const world = new World(parts);
   const { caller, venueId, schemaId } = world;

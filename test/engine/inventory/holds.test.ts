@@ -49,7 +49,7 @@ test("a hold is due at its expiry until it is released, and one without an expir
   expect(holds.due(Number.MAX_SAFE_INTEGER)).toBe(NONE);
 });
 
-test("a wrong slot, an empty hold or too large a release breaks a promise", () => {
+test("a wrong slot, an empty hold or too large a release fails an assertion", () => {
   const holds = new Holds();
   expect(() => holds.open(1, holdFrom(1, 10), 1)).toThrow("a new hold takes the next slot");
   expect(() => holds.open(0, holdFrom(1, 10), 0)).toThrow("a new hold has a seat or a place");
@@ -85,7 +85,7 @@ test("seats that have left a hold are not freed by its expiry", () => {
   expect(world.partition.holds.count).toBe(1);
 });
 
-// Holds that expire: with the next command at the latest, whether or not a sweep has run.
+// Expiry of holds: with the next command at the latest, with or without a sweep.
 
 const HALL = [section("Stalls", { A: "1 2 3 4" }), area("Pit", 10)];
 const inHall = tables(HALL);
@@ -231,7 +231,7 @@ test("the first expired hold is due, in a tie the lower slot, whatever came and 
   }
 });
 
-test("a hold that is queued twice, out of order or without a lifetime breaks a promise", () => {
+test("a hold that is queued twice, out of order or without a lifetime fails an assertion", () => {
   const queues = new ExpiryQueues();
   expect(() => queues.add(0, 10, 10)).toThrow("a hold ends after it began");
   queues.add(0, 10, 20);

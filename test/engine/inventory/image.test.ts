@@ -22,7 +22,7 @@ function imaged(partition: Partition): Partition {
   return restorePartition(packImage(copyPartition(partition)), partition.layout);
 }
 
-/** What the digest leaves out. */
+/** The state outside the digest. */
 function insides({ changes, holds, areas }: Partition): unknown {
   const { held } = areas.copy();
   const holders = new Set(held.filter((_, i) => i % 3 === 1));

@@ -1,4 +1,4 @@
-/** The inventory of one event: what its changes do, and that a record that does not fit fails. */
+/** The inventory of one event: the effects of its changes, and the failure of an unfit record. */
 import { expect, test } from "vitest";
 import { Broken } from "../../../engine/assert.ts";
 import { NONE } from "../../../engine/constants.ts";
@@ -91,7 +91,7 @@ test("a record that does not fit fails before anything has changed", () => {
   expect(digestPartition(partition)).toBe(before);
 });
 
-test("a capacity below what is taken of an area breaks a promise", () => {
+test("a capacity below what is taken of an area fails an assertion", () => {
   const world = new World(HALL);
   world.book("block", world.selection(null, "Pit:3"));
   const small = pricesOf({ areas: Uint32Array.of(0, 1, 2) });
@@ -159,7 +159,7 @@ test("a SOLD seat or place without a price cannot be reverted", () => {
   expect(back).toMatchObject({ errors: [{ code: "NO_PRICE" }, { code: "NO_PRICE" }] });
 });
 
-// General-admission areas: their counters, and the places that each hold has.
+// General-admission areas: their counters, and the places of each hold.
 
 const PARTS = [area("Pit", 10), area("Lawn", null), section("Stalls", { A: "1 2" })];
 const check = checkIn(PARTS, { gaCapacity: 13 });
@@ -254,7 +254,7 @@ test("an area has the time of its last move or expiry", () => {
   expect(changedAt()).toEqual([pit! + 900_010, lawn]);
 });
 
-test("a counter below zero, an overflow or an unknown area breaks a promise", () => {
+test("a counter below zero, an overflow or an unknown area fails an assertion", () => {
   const areas = new Areas(2, 5);
   areas.add(1, SeatState.ACTIVE, 4);
   expect(areas.capacity(1)).toBe(4);

@@ -1,4 +1,4 @@
-/** Partitions that wait for the migration to their new layout. */
+/** Partitions with a pending migration to a new layout. */
 import { expect, test } from "vitest";
 import { NONE } from "../../../engine/constants.ts";
 import type { Partition } from "../../../engine/inventory/partition.ts";
@@ -124,7 +124,7 @@ test("of many changes of a layout, sixteen at most wait for an event", () => {
   expect(partitions.waitingCount).toBe(0);
 });
 
-// Inventory that migrates to another version of its layout.
+// Migration of inventory to another version of its layout.
 
 const HALL_WITH_AREAS = [section("Stalls", { A: "1 2 3 4" }), area("Pit", 10), area("Lawn", 5)];
 const check = checkIn(HALL_WITH_AREAS);

@@ -1,4 +1,4 @@
-/** How a sent layout is merged into the stored one, and which results are refused. */
+/** The merge of a sent layout into the stored one, and its refusals. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { LayoutBody, SentShape } from "../../../engine/bodies.ts";
@@ -34,7 +34,7 @@ const guidsOf = ({ sectors, rows, seats }: LayoutDocument) => ({
   seats: seats.map(({ guid }) => labelOfGuid(guid)),
 });
 
-/** What is wrong with the stored layout after the body is merged into it, as `field CODE`. */
+/** Errors of the stored layout after the merge, as `field CODE`. */
 function errorsOf(body: LayoutBody, over = stored()): string[] {
   const merged = mergeLayout(over, body, at(200));
   const errors = merged.errors.length > 0 ? merged.errors : checkDocument(merged.document, body);
@@ -254,7 +254,7 @@ test("a layout of exactly the greatest length in bytes is accepted", () => {
   expect(checkDocument(drawn(text), {})).toEqual([]);
 });
 
-// How sent drawing shapes are merged into the stored ones.
+// The merge of sent drawing shapes into the stored ones.
 
 const [STAGE, BAR] = [
   { id: "stage", fill: "red" },
@@ -295,7 +295,7 @@ test("two sent shapes with one id are refused", () => {
   expect(merge([], STAGE, BAR, STAGE).errors).toEqual(["shapes[2].id DUPLICATE"]);
 });
 
-// Guids of layouts: one letter case, and new ones that differ.
+// Guids of layouts: one letter case, and distinct new ones.
 
 test("new guids are UUIDs in lower case that differ by time and by id", () => {
   const ids = [1, 2, 255, 2 ** 48, Number.MAX_SAFE_INTEGER];
@@ -350,7 +350,7 @@ test.each([
   expect(isSameValue(b, a)).toBe(false);
 });
 
-// What the engine stores of a layout without interpreting it has a limit for each object.
+// Uninterpreted members of a layout have a limit for each object.
 
 const DRAWN = [section("Stalls", { A: "1 2" }), area("Pit", 5)];
 const SHAPE_ID = "00000000-0000-4000-8000-00000000000a";

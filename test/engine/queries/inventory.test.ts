@@ -124,7 +124,7 @@ test.each(SEEDS)("seed %i: the holds of every event are those of the model", (se
   expect(held).toBeGreaterThan(500);
 });
 
-// What random calls have moved, against the model.
+// Inventory moved by random calls, against the model.
 
 const BOOKED_SEEDS = [1, 2, 3];
 const BOOKED_STEPS = 3_000;

@@ -137,7 +137,7 @@ function arena(): World {
   return new World([stalls, section("Circle", rows)]);
 }
 
-/** An arena of two prices, which changes in every way that a listing may show. */
+/** An arena of two prices, with every change visible in a listing. */
 class BusyArena {
   readonly world = arena();
   readonly random = new Random(11);
@@ -277,7 +277,7 @@ test("an event is on sale while it is published and its organization may book", 
   expect(onSale()).toBe(false);
 });
 
-/** Runs a change, and lists the seats that have changed since just before it. */
+/** Runs a change, and lists the seats changed since just before it. */
 function changedBy(world: World, change: () => void): string {
   world.clock.timeMs += 10;
   change();

@@ -1,4 +1,4 @@
-/** Random requests that book and price: usually possible ones, sometimes any. */
+/** Random booking and pricing requests: usually possible ones, sometimes any. */
 import type { Caller } from "../../../engine/bodies.ts";
 import type { BookingRequest, Choice, ModelEvent, PriceItem, Word } from "../model/facts.ts";
 import { anyOf, type Ask, commandOf, eventsOf, type House, type Scene, type Twin } from "./ask.ts";
@@ -58,7 +58,7 @@ export function callerFor(
   return { caller, isForeign: caller !== house.caller };
 }
 
-/** Usually neighbouring seats that the command can take. */
+/** Usually neighbouring seats fit for the command. */
 function chooseSeats({ random }: Scene, event: ModelEvent, word: Word): Choice[] {
   const all = [...event.seats.values()];
   if (all.length === 0) return [];
@@ -74,8 +74,8 @@ function chooseSeats({ random }: Scene, event: ModelEvent, word: Word): Choice[]
 }
 
 /**
- * For some holds their fences, now and then one that is over or belongs to another seat. Nothing is
- * drawn: the stored seeds keep their requests.
+ * For some holds their fences, now and then an old one or one of another seat. Nothing is drawn:
+ * the stored seeds keep their requests.
  */
 function chooseFences(
   { hasWrongFences }: Scene,
@@ -114,7 +114,7 @@ export function askPrices(scene: Scene, house: House): Ask | null {
   return askCreate(scene, house, eventId);
 }
 
-/** Assigns a price to everything, so that it can be sold. */
+/** Assigns a price to everything, for sale. */
 export function askPriceAll(scene: Scene, house: House, eventId: string): Ask {
   const event = scene.model.events.get(eventId)!;
   const [price] = event.prices;
@@ -189,7 +189,7 @@ function askCreate({ model }: Scene, { caller }: House, eventId: string): Ask | 
   };
 }
 
-/** The event has the prices that were created. */
+/** Gives the created prices to the event. */
 export function priced(eventId: string): NonNullable<Twin["effect"]> {
   return (model, rows: readonly { readonly id: number }[]) => {
     for (const { id } of rows) model.events.get(eventId)!.prices.add(id);

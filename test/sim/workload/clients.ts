@@ -17,7 +17,7 @@ const THINK_US_MAX = 1_500;
 const ASK_US_MAX = 5_000_000;
 
 interface Client {
-  /** The request that is not answered yet. */
+  /** The unanswered request. */
   pending: Keyed | null;
   /** The request to send again. */
   retry: Keyed | null;

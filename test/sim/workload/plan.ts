@@ -1,7 +1,7 @@
 /**
  * The plan of a seed: the size of its world, its requests, and its faults. Each seed enables a
- * random part of the operations and faults, which finds more than enabling all of them
- * (Groce et al., "Swarm Testing", ISSTA 2012).
+ * random part of the operations and faults: more is found so than by enabling all of them (Groce et
+ * al., "Swarm Testing", ISSTA 2012).
  */
 import { Random } from "./random.ts";
 
@@ -65,7 +65,7 @@ export interface Plan {
 
 const BIG_ONCE = 20;
 const THOROUGH_ONCE = 10;
-/** The share of seeds that have each fault. */
+/** The share of seeds with each fault. */
 const FAULT_PERCENT = 45;
 const GROUP_PERCENT = 70;
 const SNAPSHOTS_PERCENT = 15;
