@@ -5,7 +5,7 @@
  */
 import { assert } from "../assert.ts";
 import { NONE } from "../constants.ts";
-import type { LayoutDocument, Seat, Sector } from "./document.ts";
+import type { LayoutDocument, Seat } from "./document.ts";
 
 export const GroupType = { SECTION: "SECTION", TABLE: "TABLE", ROW: "ROW", GA: "GA" } as const;
 export type GroupType = (typeof GroupType)[keyof typeof GroupType];
@@ -103,8 +103,7 @@ export const EMPTY_DOCUMENT: LayoutDocument = {
 
 /** Cost: O(n log n) in the seats of the layout, once per change of the layout. */
 export function buildLayout(document: LayoutDocument): Layout {
-  const groups = new Map<number, GroupPlace>();
-  const areas = indexAreas(document, groups);
+  const areas = document.sectors.filter((sector) => sector.ga);
   const sections = document.sectors.filter((sector) => !sector.ga);
   const seats = [...document.seats].sort((a, b) => a.id - b.id);
   const rowOfSeat = new Uint32Array(seats.length).fill(NONE);
@@ -117,7 +116,6 @@ export function buildLayout(document: LayoutDocument): Layout {
     const section = sectionIndexes.get(row.sectorGuid);
     assert(section !== undefined, "every row of a stored layout has its section");
     rowsOfSection[section]!.push(index);
-    groups.set(row.id, { type: GroupType.ROW, index });
     const members = seatsOfRow.get(row.guid) ?? [];
     const { order, aisleAfter } = orderRow(members.map((seat) => seats[seat]!));
     assert(order.length === members.length, "a row keeps its seats");
@@ -134,25 +132,41 @@ export function buildLayout(document: LayoutDocument): Layout {
   });
   assert(!rowOfSeat.includes(NONE), "every seat of a stored layout has its row");
   const seatIds = Float64Array.from(seats, (seat) => seat.id);
-  const layout = {
-    seatCount: seats.length,
+  const rises = seatIds.every((id, seat) => seat === 0 || seatIds[seat - 1]! < id);
+  assert(rises, "every seat of a layout has its own id");
+  const layout = withIndexes({
     seatIds,
     ...labelSeats(seats),
     rowOfSeat,
     previousSeat,
     nextSeat,
-    sections: sections.map((sector, i) => indexSection(sector, i, rowsOfSection[i]!, groups)),
+    sections: sections.map(({ id, name, type = GroupType.SECTION }, i) => {
+      return { id, name, type, rows: rowsOfSection[i]! };
+    }),
     rows,
-    areas,
+    areas: areas.map(({ id, name, gaCapacity = null }) => ({ id, name, capacity: gaCapacity })),
+  });
+  const groupCount = document.sectors.length + rows.length;
+  assert(layout.groups.size === groupCount, "every sector and row of a layout has its own id");
+  return layout;
+}
+
+type Indexes = "seatCount" | "seatIndexes" | "areaIndexes" | "groups";
+
+/** Cost: O(sections, rows and areas). */
+export function withIndexes(parts: Omit<Layout, Indexes>): Layout {
+  const { seatIds, areas, rows, sections } = parts;
+  const groups = new Map<number, GroupPlace>();
+  for (const [index, { id }] of areas.entries()) groups.set(id, { type: GroupType.GA, index });
+  for (const [index, { id }] of rows.entries()) groups.set(id, { type: GroupType.ROW, index });
+  for (const [index, { id, type }] of sections.entries()) groups.set(id, { type, index });
+  return {
+    ...parts,
+    seatCount: seatIds.length,
     seatIndexes: new SeatIndexes(seatIds),
-    areaIndexes: new Map(areas.map((area, i) => [area.id, i])),
+    areaIndexes: new Map(areas.map(({ id }, area) => [id, area])),
     groups,
   };
-  const rises = seatIds.every((id, seat) => seat === 0 || seatIds[seat - 1]! < id);
-  assert(rises, "every seat of a layout has its own id");
-  const groupCount = document.sectors.length + rows.length;
-  assert(groups.size === groupCount, "every sector and row of a layout has its own id");
-  return layout;
 }
 
 function labelSeats(seats: readonly Seat[]): Pick<Layout, "labels" | "labelOfSeat"> {
@@ -169,26 +183,6 @@ function labelSeats(seats: readonly Seat[]): Pick<Layout, "labels" | "labelOfSea
 /** The label of a seat. */
 export function seatName({ labels, labelOfSeat }: Layout, seat: number): string {
   return labels[labelOfSeat[seat]!]!;
-}
-
-function indexAreas(document: LayoutDocument, groups: Map<number, GroupPlace>): LayoutArea[] {
-  return document.sectors
-    .filter((sector) => sector.ga)
-    .map((sector, index) => {
-      groups.set(sector.id, { type: GroupType.GA, index });
-      return { id: sector.id, name: sector.name, capacity: sector.gaCapacity ?? null };
-    });
-}
-
-function indexSection(
-  sector: Sector,
-  index: number,
-  rows: readonly number[],
-  groups: Map<number, GroupPlace>,
-): LayoutSection {
-  const type = sector.type ?? GroupType.SECTION;
-  groups.set(sector.id, { type, index });
-  return { id: sector.id, name: sector.name, type, rows };
 }
 
 /** @returns Seat indexes by the guid of their row. */

@@ -4,14 +4,7 @@
  */
 import { assert } from "../assert.ts";
 import type { LayoutDocument } from "./document.ts";
-import {
-  type GroupPlace,
-  GroupType,
-  type Layout,
-  type LayoutArea,
-  type LayoutSection,
-  SeatIndexes,
-} from "./layout.ts";
+import { type Layout, type LayoutArea, type LayoutSection, withIndexes } from "./layout.ts";
 
 /** From this many objects on, a layout is prepared in another thread. */
 export const LARGE_LAYOUT_OBJECTS = 1_000;
@@ -123,23 +116,7 @@ export function layoutOfColumns(columns: LayoutColumns): Layout {
     section: columns.sectionOfRow[row]!,
     seats: columns.seatsOfRows.subarray(at, (at += columns.seatCounts[row]!)),
   }));
-  const groups = new Map<number, GroupPlace>();
-  for (const [index, { id }] of areas.entries()) groups.set(id, { type: GroupType.GA, index });
-  for (const [index, { id }] of rows.entries()) groups.set(id, { type: GroupType.ROW, index });
-  for (const [index, { id, type }] of sections.entries()) groups.set(id, { type, index });
-  return {
-    seatCount: seatIds.length,
-    seatIds,
-    labels,
-    labelOfSeat: columns.labelOfSeat,
-    rowOfSeat,
-    previousSeat,
-    nextSeat,
-    sections,
-    rows,
-    areas,
-    seatIndexes: new SeatIndexes(seatIds),
-    areaIndexes: new Map(areas.map((area, i) => [area.id, i])),
-    groups,
-  };
+  const { labelOfSeat } = columns;
+  const seats = { seatIds, labels, labelOfSeat, rowOfSeat, previousSeat, nextSeat };
+  return withIndexes({ ...seats, sections, rows, areas });
 }
