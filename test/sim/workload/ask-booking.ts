@@ -1,6 +1,13 @@
 /** Random booking and pricing requests: usually possible ones, sometimes any. */
 import type { Caller } from "../../../engine/bodies.ts";
-import type { BookingRequest, Choice, ModelEvent, PriceItem, Word } from "../model/facts.ts";
+import {
+  type BookingRequest,
+  type Choice,
+  FROM,
+  type ModelEvent,
+  type PriceItem,
+  type Word,
+} from "../model/facts.ts";
 import { anyOf, type Ask, commandOf, eventsOf, type House, type Scene, type Twin } from "./ask.ts";
 import { UNKNOWN_ID } from "./houses.ts";
 
@@ -11,16 +18,6 @@ const WORDS: readonly Word[] = [
   ...(["lock", "lock", "lock", "lock", "sale", "sale"] as const),
   ...(["unlock", "revertsale", "directsale", "block", "unblock"] as const),
 ];
-const FROM: Readonly<Record<Word, string>> = {
-  lock: "ACTIVE",
-  unlock: "LOCKED",
-  sale: "LOCKED",
-  revertsale: "SOLD",
-  directsale: "ACTIVE",
-  block: "ACTIVE",
-  unblock: "BLOCKED",
-};
-
 /** @returns null if there is no event. */
 export function askBooking(scene: Scene, house: House): Ask | null {
   const { random, model } = scene;

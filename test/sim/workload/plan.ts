@@ -5,20 +5,26 @@
  */
 import { Random } from "./random.ts";
 
-/** Groups of requests; each seed has some of them. */
-export const GROUPS = [
-  "booking",
-  "prices",
-  "layouts",
-  "events",
-  "settings",
-  "zones",
-  "series",
-  "catalog",
-  "accounts",
-  "reads",
-] as const;
-export type Group = (typeof GROUPS)[number];
+/** The share of each group in the requests; each seed has some of the groups. */
+const WEIGHTS = {
+  booking: 60,
+  prices: 5,
+  layouts: 2,
+  events: 5,
+  settings: 4,
+  zones: 3,
+  series: 2,
+  catalog: 2,
+  accounts: 2,
+  reads: 5,
+} as const;
+export type Group = keyof typeof WEIGHTS;
+export const GROUPS = Object.keys(WEIGHTS) as readonly Group[];
+
+/** Each group as often as its weight. */
+export function bagOf(groups: readonly Group[]): Group[] {
+  return groups.flatMap((group) => Array.from({ length: WEIGHTS[group] }, () => group));
+}
 
 /** Faults; each seed has some of them. */
 export const FAULTS = [

@@ -12,8 +12,8 @@ import { differences, sameAnswer } from "../model/compare.ts";
 import { Model } from "../model/model.ts";
 import { openHouses } from "../setup.ts";
 import { type Ask, ask, type House, type Scene, type Submit } from "./ask.ts";
-import { askOf, bagOf } from "./asks.ts";
-import { GROUPS } from "./plan.ts";
+import { askOf } from "./asks.ts";
+import { bagOf, GROUPS } from "./plan.ts";
 import { Random } from "./random.ts";
 
 const SWEEP_ONCE = 200;
