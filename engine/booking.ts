@@ -44,7 +44,7 @@ type BookingCommand = CommandWith<{ eventId: string; body: StateSelection }>;
  * refusal: it answers false and changes nothing.
  * Cost: O(objects of the request), usually 2.
  */
-export function decideBooking(
+function decideBooking(
   state: State,
   { caller, eventId, body }: BookingCommand,
   timeMs: number,
@@ -146,7 +146,7 @@ function newHold({ holds }: Partition, holdType: HoldTypeRow, timeMs: number): H
 
 // The differences between the booking commands.
 
-export interface BookingRules {
+interface BookingRules {
   readonly move: Move;
   /** Refused with SALES_CONTROL_REQUIRED when the organization's sales control mode is off. */
   readonly needsSalesControl: boolean;
@@ -161,7 +161,7 @@ export interface BookingRules {
 }
 
 /** The rules of a command without special ones. */
-export const PLAIN_BOOKING: Omit<BookingRules, "move"> = {
+const PLAIN_BOOKING: Omit<BookingRules, "move"> = {
   needsSalesControl: false,
   needsPublished: false,
   preventsOrphans: false,
@@ -215,7 +215,7 @@ export const BOOKING_COMMANDS = {
 
 const NO_AREAS = new Uint32Array(0);
 
-export interface Inventory {
+interface Inventory {
   /** Indexes of all requested seats, in the order of the request. */
   readonly requested: Uint32Array;
   /** Indexes of the seats to move: fewer where a seat may stay as it is. */
@@ -385,12 +385,12 @@ function areaError(position: number, choice: SeatChoice, code: string): FieldErr
 
 const NO_CHOICES: readonly SeatChoice[] = [];
 
-export interface Choices {
+interface Choices {
   readonly seats: readonly SeatChoice[];
   readonly areas: readonly SeatChoice[];
 }
 
-export function choicesOf(selection: StateSelection): Choices {
+function choicesOf(selection: StateSelection): Choices {
   return {
     seats: selection.seats ?? NO_CHOICES,
     areas: selection.groupOfSeats ?? NO_CHOICES,
@@ -468,7 +468,7 @@ function areRising(choices: readonly SeatChoice[]): boolean {
 }
 
 /** Seat indexes in the order of the request; NONE for an id outside the layout. */
-export function seatIndexes(layout: Layout, seats: readonly SeatChoice[]): Uint32Array {
+function seatIndexes(layout: Layout, seats: readonly SeatChoice[]): Uint32Array {
   assert(seats.length <= OBJECTS_PER_REQUEST_MAX, "a checked selection is bounded");
   const indexes = new Uint32Array(seats.length);
   for (let i = 0; i < seats.length; i++) {
@@ -525,7 +525,7 @@ function findBeyondLimits(
  *
  * @returns Undefined without a hold type of the name.
  */
-export function findHoldType(
+function findHoldType(
   organization: OrganizationRow,
   name: string | null | undefined,
 ): HoldTypeRow | undefined {
@@ -539,7 +539,7 @@ function named(holdTypes: readonly HoldTypeRow[], wanted: string): HoldTypeRow |
 }
 
 /** The end of a hold opened now: milliseconds since 1970; 0 for never. */
-export function holdEndMs({ ttlSeconds }: HoldTypeRow, timeMs: number): number {
+function holdEndMs({ ttlSeconds }: HoldTypeRow, timeMs: number): number {
   if (ttlSeconds === null) return 0;
   assert(ttlSeconds > 0, "a hold lasts for a while");
   return timeMs + ttlSeconds * 1_000;

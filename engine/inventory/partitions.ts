@@ -131,11 +131,6 @@ export class Partitions extends Map<number, Partition> {
     return this.entries();
   }
 
-  override forEach(visit: Parameters<Map<number, Partition>["forEach"]>[0]): void {
-    this.#settleAll();
-    super.forEach(visit);
-  }
-
   #seatsOf(number: number): number {
     return this.layoutOf(number)?.seatCount ?? 0;
   }

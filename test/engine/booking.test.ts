@@ -1,17 +1,10 @@
 /** The booking commands: their transitions, and the objects named by a refusal. */
 import { expect, test } from "vitest";
 import type { StateSelection } from "../../engine/bodies.ts";
-import {
-  checkSelection,
-  choicesOf,
-  findHoldType,
-  holdEndMs,
-  seatIndexes,
-} from "../../engine/booking.ts";
+import { checkSelection } from "../../engine/booking.ts";
 import type { BookingKind } from "../../engine/commands.ts";
-import { NONE } from "../../engine/constants.ts";
 import { Result } from "../../engine/results.ts";
-import { BOOKING_KINDS, replayed, START_MS, World } from "../support/engine.ts";
+import { BOOKING_KINDS, replayed, World } from "../support/engine.ts";
 import { area, section, table } from "../support/layout.ts";
 import { check, checkMore, tables } from "../support/table.ts";
 
@@ -298,14 +291,6 @@ test("an unknown hold type is reported together with the other errors of a lock"
   });
 });
 
-test("ids are translated to indexes of the layout, in the order of the request", () => {
-  const world = new World(HALL);
-  const { layout } = world.partition;
-  const seats = [{ id: world.labels.idOf("A3") }, { id: 987_654 }, { id: world.labels.idOf("A1") }];
-  expect([...seatIndexes(layout, seats)]).toEqual([world.seat("A3"), NONE, world.seat("A1")]);
-  expect(choicesOf({ seats: null })).toEqual({ seats: [], areas: [] });
-});
-
 // Fences: an unlock or a sale with the fence of a hold acts on no other hold.
 
 /** Locks the labels. @returns The fence of the lock. */
@@ -581,9 +566,7 @@ test("a hold of a type without a time limit never ends", () => {
   expect(world.must("replaceHoldTypes", world.caller, { body })).toEqual([
     { name: "OPEN", ttlSeconds: null },
   ]);
-  const organization = world.engine.state.catalog.organizations.get(world.caller.organizationId)!;
-  expect(holdEndMs(findHoldType(organization, "OPEN")!, START_MS)).toBe(0);
-  expect(holdEndMs(findHoldType(organization, null)!, START_MS)).toBe(START_MS + 900_000);
+  checkMore(world, `lock  A  A1 as OPEN  ok\nwait  90000h\nseats  A1 LOCKED`);
 });
 
 test("a direct sale records the hold type that it is given, even an unknown one", () => {
