@@ -57,23 +57,15 @@ inHall("a sale or unlock that names a session is refused for the hold of another
   seats   A1 SOLD  A2 ACTIVE
 `);
 
-test("unlocking ACTIVE seats succeeds and writes no record", () => {
-  const world = check(
-    HALL,
-    `
-    unlock  A  A1             ok
-    lock    A  A2             ok
-    unlock  A  A1 A2          ok
-    seats   A1 ACTIVE  A2 ACTIVE
-    directsale  -  A3         ok
-    block   -  A4             ok
-    unlock  -  A1 A3 A4       not_available  A3 SOLD  A4 BLOCKED
-    `,
-  );
-  const records = world.journal.kept.length;
-  expect(world.book("unlock", world.selection(null, "A1"))).toMatchObject({ value: true });
-  expect(world.journal.kept.length).toBe(records);
-});
+inHall("unlocking ACTIVE seats succeeds and writes no record")(`
+  unlock  A  A1             same
+  lock    A  A2             ok
+  unlock  A  A1 A2          ok
+  seats   A1 ACTIVE  A2 ACTIVE
+  directsale  -  A3         ok
+  block   -  A4             ok
+  unlock  -  A1 A3 A4       not_available  A3 SOLD  A4 BLOCKED
+`);
 
 test("an unlock does not touch the time of change of seats that were ACTIVE", () => {
   const world = check(HALL, `lock  A  A2  ok`);
@@ -395,73 +387,78 @@ test("a seat that another layout keeps stays in its hold, with its fence", () =>
 
 const TWO_ROWS = [section("Stalls", { A: "1 2 3 4 5 6", B: "1 2 3 4 5 6" }), area("Pit", 20)];
 
-/** The refused objects of a lock: field, code and value. */
-function refusedOf(world: World, session: string | null, ...objects: readonly string[]): unknown {
-  const outcome = world.book("lock", world.selection(session, ...objects));
-  if (!("errors" in outcome)) return [];
-  expect(outcome.refused).toBe(Result.INVENTORY_NOT_AVAILABLE);
-  return outcome.errors.map(({ field, code, rejectedValue }) => [field, code, rejectedValue]);
-}
+const inTwoRows = tables(TWO_ROWS);
 
-test("without limits a session may hold everything", () => {
-  const world = new World(TWO_ROWS);
-  checkMore(world, `lock  A  A1 A2 A3 A4 A5 A6 B1 B2 Pit:20  ok`);
+inTwoRows("without limits a session may hold everything")(`
+  lock    A  A1 A2 A3 A4 A5 A6 B1 B2 Pit:20  ok
+`);
+
+inTwoRows("a session holds at most so many seats and places in an event, over all its locks")(`
+  set     heldPerSession 4
+  lock    A  A1 Pit:2       ok
+  lock    A  A2 A3          not_available  A3 HELD_LIMIT
+  lock    A  Pit:2          not_available  Pit:2 HELD_LIMIT
+  lock    A  A2             ok
+  lock    B  A3 A4 A5 A6    ok
+  lock    A  B1             not_available  B1 HELD_LIMIT
+  unlock  A  Pit:1          ok
+  lock    A  B1             ok
+  lock    A  B2             not_available  B2 HELD_LIMIT
+  sale    A  B1             ok
+  lock    A  B2             ok
+  wait    15m
+  lock    A  A1 A2 A3 A4    ok
+`);
+
+inTwoRows("locks without a session count as those of one session")(`
+  set     heldPerSession 2
+  lock    -  A1 A2          ok
+  lock    -  A3             not_available  A3 HELD_LIMIT
+`);
+
+inTwoRows("all sessions together hold at most so many in an event")(`
+  set     heldPerEvent 3
+  lock    A  A1 A2          ok
+  lock    B  A3 A4          not_available  A4 HELD_LIMIT
+  lock    B  A3             ok
+  directsale  -  A4         ok
+  block   -  A5             ok
+  lock    C  A6             not_available  A6 HELD_LIMIT
+  sale    A  A1             ok
+  lock    C  A6             ok
+`);
+
+test("a refusal names the limit in its way", () => {
+  const world = new World(TWO_ROWS, { settings: { heldPerSession: 2, heldPerEvent: 3 } });
+  const messageOf = (session: string, ...labels: string[]) => {
+    const outcome = world.book("lock", world.selection(session, ...labels));
+    return "errors" in outcome ? outcome.errors.map(({ message }) => message).join() : "";
+  };
+  expect(messageOf("A", "A1", "A2", "A3")).toBe(
+    "is more than the 2 that a session may hold in an event",
+  );
+  expect(messageOf("A", "A1", "A2")).toBe("");
+  expect(messageOf("B", "A3", "A4")).toBe("is more than the 3 that may be held in an event");
 });
 
-test("a session holds at most so many seats and places in an event, over all its locks", () => {
-  const world = new World(TWO_ROWS, { settings: { heldPerSession: 4 } });
-  checkMore(world, `lock  A  A1 Pit:2  ok`);
-  const beyond = [["seats[1].id", "HELD_LIMIT", world.labels.idOf("A3")]];
-  const { sequence } = world.engine;
-  expect(refusedOf(world, "A", "A2", "A3")).toEqual(beyond);
-  expect(refusedOf(world, "A", "Pit:2")).toEqual([["groupOfSeats[0].capacity", "HELD_LIMIT", 2]]);
-  expect(world.engine.sequence).toBe(sequence);
-  checkMore(world, `lock  A  A2  ok\nlock  B  A3 A4 A5 A6  ok`);
-  expect(refusedOf(world, "A", "B1")).toHaveLength(1);
-  checkMore(world, `unlock  A  Pit:1  ok\nlock  A  B1  ok`);
-  expect(refusedOf(world, "A", "B2")).toHaveLength(1);
-  checkMore(world, `sale  A  B1  ok\nlock  A  B2  ok`);
-  world.clock.timeMs += 900_000;
-  checkMore(world, `lock  A  A1 A2 A3 A4  ok`);
-});
+inTwoRows("a limit that is lowered ends no hold; 0 turns it off, and what is left out stays")(`
+  set     heldPerSession 4
+  set     heldPerEvent 8
+  lock    A  A1 A2 A3       ok
+  set     heldPerSession 2
+  lock    A  A4             not_available  A4 HELD_LIMIT
+  sale    A  A1 A2 A3       ok
+  lock    A  A4 A5          ok
+  set     heldPerSession 0
+  lock    A  A6 B1 B2 B3 B4 B5  ok
+  lock    B  B6             not_available  B6 HELD_LIMIT
+`);
 
-test("locks without a session count as those of one session", () => {
-  const world = new World(TWO_ROWS, { settings: { heldPerSession: 2 } });
-  expect(refusedOf(world, null, "A1", "A2")).toEqual([]);
-  expect(refusedOf(world, null, "A3")).toHaveLength(1);
-});
-
-test("all sessions together hold at most so many in an event, and each event has its own", () => {
-  const world = new World(TWO_ROWS, { settings: { heldPerEvent: 3 } });
-  checkMore(world, `lock  A  A1 A2  ok`);
-  const message = "is more than the 3 that may be held in an event";
-  const outcome = world.book("lock", world.selection("B", "A3", "A4"));
-  expect(outcome).toMatchObject({ errors: [{ field: "seats[1].id", message }] });
-  checkMore(world, `lock  B  A3  ok\ndirectsale  -  A4  ok\nblock  -  A5  ok`);
-  expect(refusedOf(world, "C", "A6")).toHaveLength(1);
-  checkMore(world, `sale  A  A1  ok\nlock  C  A6  ok`);
-});
-
-test("a limit that is lowered ends no hold; 0 turns it off, and what is left out stays", () => {
-  const world = new World(TWO_ROWS, { settings: { heldPerSession: 4, heldPerEvent: 8 } });
-  checkMore(world, `lock  A  A1 A2 A3  ok`);
-  world.change({ heldPerSession: 2 });
-  expect(refusedOf(world, "A", "A4")).toHaveLength(1);
-  checkMore(world, `sale  A  A1 A2 A3  ok\nlock  A  A4 A5  ok`);
-  world.change({ heldPerSession: 0 });
-  checkMore(world, `lock  A  A6 B1 B2 B3 B4 B5  ok`);
-  expect(refusedOf(world, "B", "B6")).toHaveLength(1);
-  const row = world.engine.state.catalog.organizations.get(world.caller.organizationId)!;
-  expect([row.heldPerEvent, "heldPerSession" in row]).toEqual([8, false]);
-});
-
-test("a seat that is not on sale is named alone, before any limit", () => {
-  const world = new World(TWO_ROWS, { settings: { heldPerSession: 1 } });
-  checkMore(world, `block  -  A1  ok`);
-  expect(refusedOf(world, "A", "A1", "A2", "A3")).toEqual([
-    ["seats[0].id", "BLOCKED", world.labels.idOf("A1")],
-  ]);
-});
+inTwoRows("a seat that is not on sale is named alone, before any limit")(`
+  set     heldPerSession 1
+  block   -  A1             ok
+  lock    A  A1 A2 A3       not_available  A1 BLOCKED
+`);
 
 test("the counters of a restored inventory are those of the holds", () => {
   const world = new World(TWO_ROWS, { settings: { heldPerSession: 9 } });

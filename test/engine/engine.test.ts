@@ -47,16 +47,6 @@ test("commands that are decided at one time have its time, and later ones their 
   expect(engine.nowMs()).toBe(START_MS + 151);
 });
 
-test("a refused command and one that changes nothing write no record", () => {
-  const world = new World(HALL);
-  world.book("directsale", world.selection(null, "A1"));
-  const { sequence } = world.engine;
-  world.book("lock", world.selection("A", "A1"));
-  world.book("directsale", world.selection(null, "A1"));
-  world.book("unlock", world.selection("A", "A2"));
-  expect(world.engine.sequence).toBe(sequence);
-});
-
 test("while the journal admits nothing, every command is refused and no hold expires", () => {
   const world = new World(HALL);
   checkMore(world, `lock  A  A1  ok`);

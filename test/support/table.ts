@@ -114,7 +114,8 @@ function runLine(world: World, line: string, verb: string, cells: readonly strin
       return;
     case "set": {
       const [setting, value] = cells[0]!.split(" ");
-      return world.change({ [setting!]: value === "on" });
+      const isSwitch = value === "on" || value === "off";
+      return world.change({ [setting!]: isSwitch ? value === "on" : Number(value) });
     }
     case "status": {
       const { caller, eventId } = world;

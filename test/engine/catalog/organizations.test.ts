@@ -135,8 +135,11 @@ test("a change of settings keeps the settings that are not sent", () => {
   expectSettings({ ...settings, orphanPrevention: true });
   world.change({ salesControl: false });
   expectSettings({ salesControl: false, bookingEnabled: true, orphanPrevention: true });
-  world.change({});
-  expectSettings({ salesControl: false, bookingEnabled: true, orphanPrevention: true });
+  world.change({ heldPerSession: 4, heldPerEvent: 8 });
+  world.change({ heldPerSession: 0 });
+  expectSettings({ salesControl: false, bookingEnabled: true, heldPerEvent: 8 });
+  const { organizationId } = world.caller;
+  expect(organizations.get(organizationId)).not.toHaveProperty("heldPerSession");
 });
 
 test("a tenant cannot be created with an email that two accounts have", () => {
