@@ -7,12 +7,14 @@
  * lock    A  A1 A2          ok
  * lock    B  A2 Pit:3       not_available  A2 LOCKED
  * wait    15m
+ * remove  A3                ok
  * unlock  A  A1             same
  * seats   A1 ACTIVE  A2 ACTIVE
  * places  Pit  active 10 locked 0 sold 0 blocked 0
  * ```
  */
 import { expect, test } from "vitest";
+import type { LayoutBody } from "../../engine/bodies.ts";
 import type { BookingKind } from "../../engine/commands.ts";
 import type { Outcome } from "../../engine/engine.ts";
 import { Move, SeatState } from "../../engine/inventory/states.ts";
@@ -21,7 +23,7 @@ import { type FieldError, Result } from "../../engine/results.ts";
 import type { State } from "../../engine/state.ts";
 import { checkState, digest } from "../../engine/verify.ts";
 import { type Bench, BOOKING_KINDS, replayed, World, type WorldOptions } from "./engine.ts";
-import type { LayoutPart } from "./layout.ts";
+import { guidOf, labelsOf, type LayoutPart } from "./layout.ts";
 
 /** The word that a table uses for each refusal. */
 const ANSWERS = new Map<number, string>([
@@ -109,6 +111,15 @@ function runLine(world: World, line: string, verb: string, cells: readonly strin
       const clear = () => world.submit("clearPrices", caller, { eventId });
       return answer({ world, line, expected: cells, labels: [] }, clear);
     }
+    case "add":
+    case "remove":
+    case "force": {
+      const [objects, ...expected] = cells;
+      const labels = objects!.split(" ");
+      const body = verb === "add" ? seatsToAdd(labels) : objectsToRemove(world, labels);
+      const put = () => putLayout(world, body, verb === "force");
+      return answer({ world, line, expected, labels }, put);
+    }
     case "wait":
       world.clock.timeMs += duration(cells[0]!);
       return;
@@ -165,6 +176,31 @@ function unassign(world: World, labels: readonly string[]): Outcome<boolean> {
   return world.submit("unassignPrices", world.caller, { eventId: world.eventId, body });
 }
 
+/** New seats, such as A4, at the places of their numbers. */
+function seatsToAdd(labels: readonly string[]): LayoutBody {
+  const seats = labels.map((label) => {
+    const [row, name] = [label.slice(0, 1), label.slice(1)];
+    return { guid: guidOf(label), rowGuid: guidOf(`row ${row}`), name, x: Number(name) - 1, y: 0 };
+  });
+  return { seats };
+}
+
+function objectsToRemove(world: World, labels: readonly string[]): LayoutBody {
+  const { sectors, seats } = world.engine.state.catalog.layouts.get(world.schemaId)!.document;
+  const ids = new Set(labels.map((label) => world.labels.idOf(label)));
+  const gone = <T extends { readonly id: number }>(objects: readonly T[]) =>
+    objects.filter(({ id }) => ids.has(id)).map((object) => ({ ...object, toRemove: true }));
+  return { sectors: gone(sectors), seats: gone(seats) };
+}
+
+function putLayout(world: World, body: LayoutBody, forceDelete: boolean): Outcome<boolean> {
+  const { caller, schemaId } = world;
+  const outcome = world.submit("putLayout", caller, { schemaId, body, forceDelete });
+  if (outcome.refused !== Result.OK) return outcome;
+  world.labels = labelsOf(outcome.value);
+  return { refused: Result.OK, value: true };
+}
+
 interface Line {
   readonly world: World;
   readonly line: string;
@@ -208,6 +244,9 @@ function errorText(world: World, error: FieldError, areas: readonly string[]): s
   const nameOf = (id: unknown) => world.labels.labelOf(Number(id));
   if (code === "ORPHAN_SEAT") {
     return `${nameOf(rejectedValue)} leaves ${nameOf(/\d+/.exec(message)![0])}`;
+  }
+  if (field === "seats" || field === "sectors") {
+    return code === "INVENTORY_IN_USE" ? `${nameOf(rejectedValue)} ${code}` : `${field} ${code}`;
   }
   const place = /^(seats|groupOfSeats)\[(\d+)\]\.(id|objectId|capacity|activeCount)$/.exec(field);
   if (place === null || REQUEST_CODES.has(code)) return `${field} ${code}`;
