@@ -9,25 +9,31 @@ import {
   VENUE,
   type VenueBody,
 } from "../bodies.ts";
-import type { CatalogPut, CloneRow, MadeLayout, SchemaRow, VenueRow } from "../catalog.ts";
+import type {
+  CatalogPut,
+  CloneRow,
+  LayoutRow,
+  MadeLayout,
+  SchemaRow,
+  VenueRow,
+} from "../catalog.ts";
 import { command, NOT_OWN } from "../command.ts";
 import { INVENTORY_ERRORS_MAX, NAME_LENGTH_MAX, NONE, THUMBNAIL_BYTES_MAX } from "../constants.ts";
 import type { Partition } from "../inventory/partition.ts";
 import { SeatState } from "../inventory/states.ts";
-import { checkDrawing, copyOriginal, type GoneObjects, prepareLayout } from "../layout/change.ts";
+import {
+  checkDrawing,
+  type Copy,
+  copyOriginal,
+  type GoneObjects,
+  type Original,
+  prepareLayout,
+} from "../layout/change.ts";
 import type { LayoutDocument } from "../layout/document.ts";
 import { EMPTY_DOCUMENT, type Layout, seatIndexOf } from "../layout/layout.ts";
 import { plainDocument } from "../layout/packed.ts";
-import type { ZoneChange } from "../layout/zones.ts";
+import { runsOfZones, type ZoneChange } from "../layout/zones.ts";
 import { ownRow } from "../queries/access.ts";
-import {
-  isCurrentClone,
-  isCurrentLayout,
-  type NewIds,
-  originalOf,
-  type ReadyClone,
-  type ReadyLayout,
-} from "../queries/layouts.ts";
 import {
   type Decision,
   type FieldError,
@@ -196,6 +202,17 @@ function grantClone(
   return grantChange(state, caller, { newIds: newIdsOf(state, ready), puts, zones }, clone);
 }
 
+/** The parts of a schema to copy. Cost: O(objects of the layout). */
+export function originalOf(state: State, schemaId: number): Original {
+  const { layouts, zones, zoneAssignments } = state.catalog;
+  return {
+    schemaId,
+    document: layouts.get(schemaId)?.document ?? null,
+    zones: [...zones.values()].filter((zone) => zone.schemaId === schemaId),
+    assignments: runsOfZones(zoneAssignments.of(schemaId)),
+  };
+}
+
 /** Lengths of names are counted in code points. */
 function copyName(name: string): string {
   return Array.from(`${name} (copy)`).slice(0, NAME_LENGTH_MAX).join("");
@@ -323,6 +340,50 @@ function inUse(field: string, id: number, eventId: string): FieldError {
 // Installs a large layout, or the copy of a schema with one, prepared in another thread: in one
 // short step, so the whole change is atomic. It must still be current: its base has not changed
 // since, and its new ids have not been given out.
+
+interface NewIds {
+  /** The first id of its new objects; between it and the last id given out there may be a gap. */
+  readonly firstId: number;
+  readonly newIds: number;
+}
+
+export interface ReadyLayout extends GoneObjects, NewIds {
+  /** The stored row at the base; undefined for none. */
+  readonly base: LayoutRow | undefined;
+  readonly document: LayoutDocument;
+  readonly made: MadeLayout;
+}
+
+export interface ReadyClone extends NewIds {
+  readonly original: Original;
+  readonly copy: Copy;
+  readonly made: MadeLayout;
+  /** The zones of the copy, as `ZoneChange.made`. */
+  readonly madeZones?: Map<number, number>;
+}
+
+export function isCurrentLayout({ catalog }: State, schemaId: number, ready: ReadyLayout): boolean {
+  return catalog.layouts.get(schemaId) === ready.base && catalog.nextId <= ready.firstId;
+}
+
+/** Cost: O(objects of the layout). */
+export function isCurrentClone(state: State, { original, firstId }: ReadyClone): boolean {
+  const now = originalOf(state, original.schemaId);
+  return (
+    state.catalog.nextId <= firstId &&
+    now.document === original.document &&
+    hasSameRows(now.zones, original.zones) &&
+    hasSameNumbers(now.assignments, original.assignments)
+  );
+}
+
+function hasSameNumbers(a: Float64Array, b: Float64Array): boolean {
+  return a.length === b.length && a.every((number, i) => number === b[i]);
+}
+
+function hasSameRows(a: readonly object[], b: readonly object[]): boolean {
+  return a.length === b.length && a.every((row, i) => row === b[i]);
+}
 
 export const INSTALL_COMMANDS = {
   /** Otherwise like `putLayout`. Cost: O(removed objects × events of the schema). */

@@ -10,7 +10,7 @@ import {
   originalOf,
   type ReadyClone,
   type ReadyLayout,
-} from "../../../engine/queries/layouts.ts";
+} from "../../../engine/catalog/schemas.ts";
 import { capacitiesOf } from "../../../engine/queries/summary.ts";
 import { Result } from "../../../engine/results.ts";
 import { digest } from "../../../engine/verify.ts";
