@@ -4,7 +4,6 @@ import type { EventRow } from "../../engine/catalog.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Partition } from "../../engine/inventory/partition.ts";
 import { BOOKING_STATES, type BookingState, STATE_NAMES } from "../../engine/inventory/states.ts";
-import { listingCache } from "../../engine/queries/seats.ts";
 import type { State } from "../../engine/state.ts";
 import { type Refused, REPLIES } from "../http/answers.ts";
 import { localDateTime } from "../http/json.ts";
@@ -104,17 +103,13 @@ export class Metrics {
     const late = "Events whose seats have yet to follow a change of their layout.";
     this.#addGauges([
       ["catalog_bytes", rows, () => state.used.catalog],
-      ["catalog_max_bytes", "Limit for rows and layouts.", () => state.room.catalog],
+      ["catalog_max_bytes", "Limit for rows and layouts.", () => state.quota.catalog],
       ["event_bytes", "Estimated memory for the seats of events.", () => state.used.events],
-      ["event_max_bytes", "Limit for the seats of events.", () => state.room.events],
+      ["event_max_bytes", "Limit for the seats of events.", () => state.quota.events],
       ["logins", "Logins that have not ended.", () => catalog.logins.size],
       ["events_behind_layout", late, () => partitions.waitingCount],
-      ["cached_listings", "Sorted listings of seats in memory.", () => listingCache.count],
-      ["cached_listing_bytes", "Their estimated memory.", () => listingCache.bytes],
       ["remembered_queries", "Checked queries in memory.", () => queries.count],
     ]);
-    const dropped = "Sorted listings that were dropped to make room for others.";
-    this.#addCounters([["cached_listings_dropped_total", dropped, () => listingCache.dropped]]);
   }
 
   #addCallers({ logins, keys, badKeys, layoutThreads }: MetricsSources): void {
