@@ -72,9 +72,15 @@ export function errorList(intro: string): string {
   return [intro.trim(), "", "| code | status | cause |", "|---|---|---|", ...rows].join("\n");
 }
 
-export function errorPage({ code, status, title, entry, refused }: ErrorCode): string {
-  const { cause, client, fieldCodes, example } = entry;
+/** The example of an error code as the server answers it. */
+export function exampleProblem({ entry: { example }, refused }: ErrorCode): unknown {
   const { body } = problemAnswer({ refused, ...example }, example.path, EXAMPLE_TIME_MS);
+  return JSON.parse(String(body));
+}
+
+export function errorPage(error: ErrorCode): string {
+  const { code, status, title, entry } = error;
+  const { cause, client, fieldCodes } = entry;
   const codes = Object.entries(fieldCodes).map(([name, text]) => `| \`${name}\` | ${text} |`);
   return [
     `# ${code}`,
@@ -86,7 +92,7 @@ export function errorPage({ code, status, title, entry, refused }: ErrorCode): s
       ? []
       : ["## Codes in `errors[]`", ["| code | meaning |", "|---|---|", ...codes].join("\n")]),
     "## Example",
-    `\`\`\`json\n${JSON.stringify(JSON.parse(String(body)), null, 2)}\n\`\`\``,
+    `\`\`\`json\n${JSON.stringify(exampleProblem(error), null, 2)}\n\`\`\``,
     "See [all error codes](/docs/errors/) and [retries](retries.md).",
   ].join("\n\n");
 }
