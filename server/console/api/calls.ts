@@ -1,6 +1,7 @@
 /** The calls of the console, and the forms of their answers. All throw `ApiError`. */
 import type { AreaState, Change, EventMap, SeatState } from "../../client/changes.ts";
 import type { GeometryColumns } from "../../layouts/geometry-columns.ts";
+import type { StateCounts } from "../map/seats.ts";
 import { type Api, ApiError, reach } from "./http.ts";
 
 /** The server's local date-times are UTC without a zone. */
@@ -17,13 +18,6 @@ interface Page<T> {
 export interface Named {
   readonly id: number;
   readonly name: string;
-}
-
-export interface StateCounts {
-  readonly active: number;
-  readonly locked: number;
-  readonly sold: number;
-  readonly blocked: number;
 }
 
 function create<T>(api: Api, path: string, body: object): Promise<T> {

@@ -5,8 +5,6 @@ import type { AreaCounts } from "../map/seats.ts";
 
 /** Seats of a change that are kept, to name them. */
 const SEATS_MAX = 12;
-/** The smallest number of points that can be thinned out. */
-const POINTS_MIN = 8;
 const SAMPLE = /^frontrow_(\w+?)(?:\{([^}]*)\})? (\S+)$/gm;
 const PERCENTILE = 0.99;
 
@@ -118,12 +116,10 @@ export class Series {
   readonly columns: number[][];
   readonly #pointsMax: number;
   /** Seconds between two points that are kept. */
-  #spacing: number;
+  #spacing = 1;
 
-  /** @param spacing - Seconds between points, until there are too many. */
-  constructor(width: number, { pointsMax = 480, spacing = 1 } = {}) {
-    this.#pointsMax = Math.max(POINTS_MIN, pointsMax);
-    this.#spacing = spacing;
+  constructor(width: number, pointsMax = 480) {
+    this.#pointsMax = pointsMax;
     this.columns = Array.from({ length: width + 1 }, () => []);
   }
 

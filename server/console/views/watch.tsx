@@ -3,9 +3,9 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import uPlot from "uplot";
-import { type Hold, type PriceSummary, timeMs } from "../api/calls.ts";
+import { type Hold, timeMs } from "../api/calls.ts";
 import type { Api } from "../api/http.ts";
-import { SeatState } from "../map/seats.ts";
+import { placesOf, SeatState } from "../map/seats.ts";
 import { endingHolds, type Happening, type Kind, type ServerFigures } from "../state/figures.ts";
 import type { LiveEvent } from "../state/live-event.ts";
 import { theme } from "../state/page.ts";
@@ -354,10 +354,6 @@ function ByPrice({ event, watch }: EventProps) {
       </ul>
     </section>
   );
-}
-
-function placesOf({ active, locked, sold, blocked }: PriceSummary): number {
-  return active + locked + sold + blocked;
 }
 
 function EndingHolds({ event, watch }: EventProps) {
