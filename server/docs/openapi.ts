@@ -20,11 +20,11 @@ import {
   type TagText,
 } from "./schemas.ts";
 
-// The problems that an operation can answer, and the components that describe each error code.
+// The problems of an operation, and the components of each error code.
 
 const PROBLEM_MEDIA = "application/problem+json";
 
-/** Error codes that the front adds to every route of a kind. */
+/** Error codes added by the front to every route of a kind. */
 const FRONT_CODES: readonly (readonly [(route: Route) => boolean, readonly string[]])[] = [
   [isGuarded, ["VALIDATION_FAILED", "MALFORMED_REQUEST", "ACCESS_DENIED", "RATE_LIMITED"]],
   [takesBody, ["VALIDATION_FAILED", "MALFORMED_REQUEST", "UNSUPPORTED_MEDIA_TYPE"]],
@@ -46,7 +46,7 @@ export function isOfOrganization({ access }: Route): boolean {
   return !WITHOUT_ORGANIZATION.has(access);
 }
 
-/** The history before a move stays in the cell that has it. */
+/** The history before a move stays in its cell. */
 export function moves(route: Route): boolean {
   return isOfOrganization(route) && route.isHistory !== true;
 }
@@ -59,7 +59,7 @@ function takesBody({ body }: Route): boolean {
   return body !== undefined;
 }
 
-/** What an operation refuses with an error code. */
+/** An error code of an operation. */
 interface Refusal extends RefusalText {
   readonly status: number;
 }
@@ -102,7 +102,7 @@ function problemSchemas(): Record<string, object> {
   );
 }
 
-/** The schema of a problem with fewer values than its base, which is the name of a schema. */
+/** The schema of a problem with fewer values than the schema named `base`. */
 function refinedProblem(base: string, fieldCodes: readonly string[], errorCode?: string): object {
   const code = { type: "string", enum: fieldCodes };
   const items = refined("ErrorDetail", { code });
@@ -119,7 +119,7 @@ function refined(base: string, properties: object): object {
 const JSON_MEDIA = "application/json";
 const AUTH_TAG = "Login";
 
-/** The parts of the document that do not depend on the routes. */
+/** The parts of the document without routes. */
 const FRAME = "server/docs/document.json";
 interface Frame {
   readonly info: object;
@@ -200,7 +200,7 @@ function described(routes: readonly Route[], tags: readonly TagText[]) {
 
 class OperationMaker {
   readonly schemas = new Schemas();
-  /** Answers that several operations share. */
+  /** Answers shared by several operations. */
   readonly responses: Record<string, object> = {};
 
   operation(route: Route, text: OperationText, tag: string): object {
@@ -300,7 +300,7 @@ class OperationMaker {
     );
   }
 
-  /** A problem that is described with the words of the error codes alone is shared. */
+  /** A problem without words of its own is shared. */
   #problem(
     route: Route,
     status: number,
@@ -410,14 +410,14 @@ function exampleOf(shape: Shape, text: string | null | undefined): object {
   return { example: shape["type"] === "string" ? text : (JSON.parse(text) as unknown) };
 }
 
-/** Segments of paths whose id is not that of their singular. */
+/** Segments of paths whose noun is not their singular. */
 const NOUNS: Readonly<Record<string, string>> = {
   series: "series",
   seatmap: "schema",
   clone: "schema to clone, or of the clone operation",
 };
 
-/** What an id in a path identifies: the last noun before it. */
+/** An id in a path belongs to the last noun before it. */
 function idText(path: string, name: string): string {
   const noun = name === "id" ? path.slice(0, path.indexOf("{id}")).split("/").at(-2)! : name;
   const words = NOUNS[noun] ?? noun.replace(/(Id|s)$/, "").replaceAll("_", " ");

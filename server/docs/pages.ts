@@ -1,6 +1,6 @@
 /**
  * The list of pages and files. A request can only name a path of this list, never a file. A start
- * needs no more than this: what makes the pages is loaded with the first of them.
+ * needs no more than this: the renderer is loaded with the first page.
  */
 import type { FieldError } from "../../engine/results.ts";
 import { problemAnswer, type Refused, REPLIES } from "../http/answers.ts";
@@ -12,9 +12,9 @@ import { readPackageFile } from "./package-files.ts";
 interface ErrorEntry {
   /** One sentence. This text and the next one are Markdown. */
   readonly cause: string;
-  /** What a client does, in one or two paragraphs. */
+  /** Advice for the client, in one or two paragraphs. */
   readonly client: string;
-  /** The values of `errors[].code` that come with it, and what each means. */
+  /** Its values of `errors[].code` with their meanings. */
   readonly fieldCodes: Readonly<Record<string, string>>;
   readonly example: ErrorExample;
 }
@@ -54,7 +54,7 @@ export interface ErrorCode {
 
 const EXAMPLE_TIME_MS = Date.UTC(2030, 4, 1, 18, 0, 0, 123);
 
-/** Every code that has an entry, by status, with the title of its first row in the table. */
+/** Every code with an entry, by status, with the title of its first row in the table. */
 export const ERROR_CODES: readonly ErrorCode[] = Object.entries(ERROR_ENTRIES)
   .flatMap(([code, entry]) => {
     const row = Object.entries(REPLIES).find(([, { errorCode }]) => errorCode === code);
@@ -131,7 +131,7 @@ export const SOURCES: readonly Source[] = [
   { group: "Operation", file: `${GUIDE}/faults.md`, path: "/docs/faults" },
 ];
 
-/** Files that are served as they are. */
+/** Files served as they are. */
 export const ASSETS: Readonly<Record<string, string>> = {
   "server/docs/assets/style.css": "/docs/style.css",
   "server/docs/assets/icon.svg": "/docs/icon.svg",

@@ -1,4 +1,4 @@
-/** The text format of Prometheus, for metrics with labels that are cheap to read. */
+/** The text format of Prometheus. */
 
 /** A histogram of durations, as whoever measures them keeps it. */
 export interface DurationCounts {
@@ -37,7 +37,7 @@ const MS_PER_SECOND = 1_000;
 /** A text is computed again after this time. */
 const TEXT_MS_MIN = 1_000;
 
-/** A text that is computed at most once a second, however often it is read. */
+/** A cached text, computed at most once a second. */
 export class RecentText {
   readonly #compute: () => Promise<string>;
   readonly #nowMs: () => number;
@@ -71,7 +71,7 @@ export function family(
   return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines];
 }
 
-/** A metric without labels, and its value. A name that ends with `_total` is a counter. */
+/** A metric without labels, and its value. A name ending with `_total` is a counter. */
 export type Row = readonly [name: string, help: string, value: number];
 
 export function rowLines(prefix: string, rows: readonly Row[]): string[] {

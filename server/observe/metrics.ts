@@ -20,7 +20,7 @@ import {
   type Sample,
 } from "./exposition.ts";
 
-/** Gauges of Node that are named like counters; each has another name as well. */
+/** Gauges of Node with names of counters; each has another name as well. */
 const MISNAMED = ["handles", "requests", "resources"].map((kind) => `nodejs_active_${kind}_total`);
 
 export class Metrics {
@@ -43,7 +43,7 @@ export class Metrics {
   }
 
   /**
-   * The Prometheus exposition text, which may be a second old. It takes milliseconds to compute:
+   * The Prometheus exposition text, up to a second old. It takes milliseconds to compute:
    * series of the process need calls of the system, and its open files are counted one by one.
    */
   text(): Promise<string> {
@@ -76,7 +76,7 @@ export class Metrics {
     this.#refusals.set(refusal, (this.#refusals.get(refusal) ?? 0) + 1);
   }
 
-  /** @param route - Undefined for a path that does not exist. */
+  /** @param route - Undefined for an unknown path. */
   answered(route: RouteLabels | undefined, status: number, durationMs: number): void {
     this.#traffic.answered(route, status, durationMs);
   }
@@ -125,7 +125,7 @@ function storeLines({ version, log, store }: MetricsSources): string[] {
   ];
 }
 
-/** The state that clients have created, and the caches that make reading it fast. */
+/** State created by clients, and the caches of its readers. */
 function inventoryRows({ engine, queries, replies }: MetricsSources): Row[] {
   const { catalog, partitions, used, room } = engine.state;
   const stored = catalog.storedReplies;
@@ -189,7 +189,7 @@ function httpRows({ http, accessLog }: MetricsSources): Row[] {
   ];
 }
 
-/** Keys and logins, and the work of callers that waits or was refused. */
+/** Keys and logins, and waiting or refused work. */
 function callerRows(sources: MetricsSources): Row[] {
   const { logins, keys, badKeys, layoutThreads, passwords, rates, waiting, commands } = sources;
   const revoked = "Logins that ended because a refresh token was used twice.";
@@ -290,7 +290,7 @@ function refusalLines(refusals: ReadonlyMap<Refused, number>): string[] {
   );
 }
 
-// What the metrics are read from, wherever it is counted.
+// Sources of the metrics.
 
 /** Totals of the log since the start. */
 export interface LogCounters {
@@ -299,7 +299,7 @@ export interface LogCounters {
   readonly syncs: number;
   readonly syncTimes: DurationCounts;
   readonly commitTimes: DurationCounts;
-  /** Bytes and records of the open batch, which waits for the disk. */
+  /** Bytes and records of the open batch. */
   readonly pendingBytes: number;
   readonly pendingRecords: number;
 }
@@ -318,13 +318,11 @@ interface StoreCounters {
 
 /** State of the audit trail. */
 export interface AuditCounters {
-  /** Durable records that the trail does not have yet. */
+  /** Durable records missing in the trail. */
   readonly lagRecords: number;
   /** Whether the last attempt to read or write it failed. */
   readonly isFailing: boolean;
-  /** Questions that wait for an answer. */
   readonly waiting: number;
-  /** Questions that were refused because too many were waiting. */
   readonly refused: number;
 }
 
@@ -332,7 +330,7 @@ export interface AuditCounters {
 interface ReplyCounters {
   /** Retries whose reply was gone. */
   readonly gone: number;
-  /** First requests that were refused, because there was no memory for their reply. */
+  /** First requests refused for want of memory for their reply. */
   readonly refused: number;
   /** Characters of recent bodies in memory. */
   readonly recentChars: number;
@@ -341,21 +339,21 @@ interface ReplyCounters {
 /** Commands over WebSockets. */
 interface CommandCounters {
   readonly traffic: { text(): string };
-  /** Commands that wait for the disk, and those that were refused because too many did. */
+  /** Commands waiting for the disk; commands refused because too many waited. */
   readonly waiting: { readonly count: number; readonly refused: number };
-  /** Bytes of answers that wait for the disk. */
+  /** Bytes of answers waiting for the disk. */
   readonly answerBytes: number;
 }
 
-/** Links of gateways, and the requests that came over them. */
+/** Links of gateways, and their requests. */
 export interface GatewayCounters {
   readonly count: number;
   readonly requests: number;
-  /** Requests that wait for the disk, and those that were refused because too many did. */
+  /** Requests waiting for the disk; requests refused because too many waited. */
   readonly waiting: { readonly count: number; readonly refused: number };
 }
 
-/** Those who follow events, and what is in memory for them. */
+/** Subscribers of events, and memory for them. */
 export interface LiveStats {
   readonly streams: number;
   readonly eventStreams: number;
@@ -379,38 +377,33 @@ interface MetricsSources {
   readonly audit: AuditCounters;
   readonly http: HttpStats;
   readonly replies: ReplyCounters;
-  /** `revoked` counts the logins that ended because a refresh token was used twice. */
+  /** `revoked`: logins ended because a refresh token was used twice. */
   readonly logins: {
     readonly revoked: number;
     /** Accounts and addresses whose wrong passwords are remembered. */
     readonly throttled: { readonly accounts: number; readonly addresses: number };
   };
-  /** Addresses that sent requests without a valid key. */
   readonly badKeys: { readonly count: number };
-  /** Keys that are remembered, and hashes of private keys. */
   readonly keys: { readonly counts: { readonly remembered: number; readonly privateKeys: number } };
-  /** Queries that are remembered. */
   readonly queries: { readonly count: number };
-  /** Jobs of the layout threads. */
   readonly layoutThreads: LaneCounters;
   readonly passwords: PasswordCounters;
   /** Requests beyond the limits of an organization, and the buckets that count them. */
   readonly rates: { readonly refused: number; readonly count: number };
-  /** Requests that wait for their answer, and those refused because too many waited. */
+  /** Requests waiting for their answer; requests refused because too many waited. */
   readonly waiting: {
     readonly count: number;
     readonly refused: number;
-    /** Refusals that are delayed. */
     readonly refusals: { readonly count: number };
   };
   readonly commands: CommandCounters;
-  /** Links of gateways; null for a server that takes none. */
+  /** Null for a server without gateways. */
   readonly gateways: GatewayCounters | null;
   readonly live: { readonly stats: LiveStats };
   readonly webhooks: WebhookCounters;
   /** Further lines, of a host of a cluster. */
   readonly clusterLines?: (() => readonly string[]) | undefined;
-  /** Lines of the access log, and those that were lost; null without one. */
+  /** Null without an access log. */
   readonly accessLog: { readonly lines: number; readonly dropped: number } | null;
 }
 
@@ -423,7 +416,7 @@ interface WebhookCounters {
   >;
 }
 
-/** A queue of work, such as one in which passwords wait to be hashed. */
+/** A queue of work, such as passwords to hash. */
 interface LaneCounters {
   readonly count: number;
   readonly refused: number;
@@ -435,7 +428,7 @@ interface PasswordCounters {
 }
 
 // How full the events are: seats and places of areas by state. The largest events on sale have
-// series of their own; all others are added up, so that the number of series is bounded.
+// series of their own; all others are added up, to bound the number of series.
 
 /** Events with series of their own. */
 const EVENTS_MAX = 100;
@@ -511,7 +504,7 @@ function sum(counts: readonly number[]): number {
   return counts[0]! + counts[1]! + counts[2]! + counts[3]!;
 }
 
-/** Adds an event to the largest ones, which are in order of their size, if it is one of them. */
+/** Inserts an event into the largest ones, sorted by size, if it is one of them. */
 function keepLargest(largest: Found[], found: Found): void {
   const isFull = largest.length === EVENTS_MAX;
   if (isFull && found.size <= largest.at(-1)!.size) return;
@@ -523,7 +516,7 @@ function keepLargest(largest: Found[], found: Found): void {
 // Requests and their durations by route. Plain counters: the labels of a metrics library cost more
 // per request than the decision of a booking.
 
-/** The part of a route that labels its metrics. */
+/** Labels of a route. */
 interface RouteLabels {
   readonly method: string;
   readonly path: string;
@@ -545,7 +538,7 @@ export class Traffic {
   readonly #routes = new Map<RouteLabels | undefined, RouteTraffic>();
 
   /**
-   * @param route - Undefined for a path that does not exist.
+   * @param route - Undefined for an unknown path.
    * @param durationMs - Time since the last byte of the request.
    */
   answered(route: RouteLabels | undefined, status: number, durationMs: number): void {

@@ -16,9 +16,9 @@ import { type AreaCounts, type LiveSeats, SeatState } from "./seats.ts";
 
 const PRICE_COUNT = 10;
 const FADED_SHARE = 0.2;
-/** Seats that are narrower, in CSS pixels, fill their place. */
+/** Narrower seats, in CSS pixels, fill their place. */
 const MARK_PIXELS = 5;
-/** Seats that are wider have their number. */
+/** Wider seats show their number. */
 const NUMBER_PIXELS = 15;
 const BREADTH = 0.41;
 const LENGTH = 1.55;
@@ -26,7 +26,7 @@ const PATH_SEATS_MAX = 400;
 /** Bucket key: `state × 256 + price`. */
 const PRICES = 256;
 const LETTER_PIXELS = 12;
-/** Rows that are closer, in CSS pixels, have no letters. */
+/** Closer rows, in CSS pixels, have no letters. */
 const LETTER_DEPTH_MIN = 11;
 
 /** Read from the style sheet once for each theme, and mixed once. */
@@ -117,7 +117,7 @@ export class Marks {
   live: LiveSeats;
   palette: Palette;
   colouring: Colouring = "state";
-  /** States that the legend excludes. */
+  /** States excluded by the legend. */
   faded: ReadonlySet<number> = new Set();
   readonly #buckets = new Map<number, number[]>();
 
@@ -127,12 +127,12 @@ export class Marks {
     this.palette = palette;
   }
 
-  /** Layout units by which a mark may reach beyond the centre of its seat. */
+  /** Largest distance of a mark from the centre of its seat, in layout units. */
   get reach(): number {
     return this.geometry.pitch * 2.5;
   }
 
-  /** Paints the place of seats, so that nothing of an earlier mark remains. */
+  /** Paints the place of seats, to remove the earlier mark. */
   erase(canvas: Canvas, seats: readonly number[], frame: Frame): void {
     canvas.fillStyle = this.palette.block;
     this.#fill(canvas, seats, (seat) => this.#place(canvas, seat, frame, 1));
@@ -268,7 +268,7 @@ export class Marks {
     traceDisc(canvas, cx, cy, Math.min(pitch, depth) * BREADTH * share * frame.scale);
   }
 
-  /** A disc; longer across the row where the row leaves room, or along it where that is narrow. */
+  /** A disc; longer across a row with room, or along a narrow one. */
   #capsule(canvas: Canvas, seat: number, frame: Frame, inset: number): void {
     const { alongX, alongY } = this.geometry;
     const { cx, cy, pitch, depth } = this.#spot(seat, frame);
@@ -353,7 +353,7 @@ interface Sides {
   readonly b: number;
 }
 
-/** Adds a rectangle to the path that is turned as the row of a seat. */
+/** Adds a rectangle to the path, turned as the row of a seat. */
 export function traceAlongRow(
   canvas: Canvas,
   { alongX, alongY }: Geometry,
@@ -394,7 +394,7 @@ export class Ground {
     return this.#marks.geometry;
   }
 
-  /** @param box - What the canvas shows, in layout units. */
+  /** @param box - Visible part, in layout units. */
   paint(canvas: Canvas, frame: Frame, box: Box): void {
     const { palette } = this.#marks;
     for (const placed of this.#shapes) {

@@ -18,13 +18,13 @@ import {
 export interface Places {
   readonly seatCount: number;
   readonly areaCount: number;
-  /** Undefined for a seat that the layout no longer has. */
+  /** Undefined for a seat removed from the layout. */
   readonly seatOf: (id: number) => number | undefined;
   readonly areaOf: (id: number) => number | undefined;
   readonly priceIndex: (id: number) => number;
 }
 
-/** The seats and areas that a step changed. */
+/** The seats and areas changed by a step. */
 export interface Step {
   readonly seats: readonly number[];
   readonly areas: readonly number[];
@@ -73,12 +73,12 @@ export class History {
     return this.#times.length;
   }
 
-  /** Changes that have been applied. */
+  /** Number of applied changes. */
   get position(): number {
     return this.#position;
   }
 
-  /** The last record, after which later changes are read. */
+  /** The last record: the cursor for later changes. */
   get sequence(): number {
     return this.#sequences.at(-1) ?? 0;
   }

@@ -42,7 +42,7 @@ class EventList {
   readonly error = signal("");
   readonly page = signal(0);
   readonly search = signal("");
-  /** True to list events that are over, too. */
+  /** True to list past events, too. */
   readonly hasPast = signal(false);
   readonly #api: Api;
   #round = 0;
