@@ -126,7 +126,7 @@ function storeLines({ version, log, store }: MetricsSources): string[] {
 
 /** State created by clients, and the caches of its readers. */
 function inventoryRows({ engine, queries, replies }: MetricsSources): Row[] {
-  const { catalog, partitions, used, room } = engine.state;
+  const { catalog, partitions, used, quota } = engine.state;
   const stored = catalog.storedReplies;
   const late = "Events whose seats have yet to follow a change of their layout.";
   const memory = "Memory for stored replies, in bytes, as estimated from their number.";
@@ -138,9 +138,9 @@ function inventoryRows({ engine, queries, replies }: MetricsSources): Row[] {
     ["events", "Events in memory.", partitions.size],
     ["holds", "Live holds.", partitions.holdCount],
     ["catalog_bytes", "Estimated memory for rows and layouts.", used.catalog],
-    ["catalog_max_bytes", "Limit for rows and layouts.", room.catalog],
+    ["catalog_max_bytes", "Limit for rows and layouts.", quota.catalog],
     ["event_bytes", "Estimated memory for the seats of events.", used.events],
-    ["event_max_bytes", "Limit for the seats of events.", room.events],
+    ["event_max_bytes", "Limit for the seats of events.", quota.events],
     ["events_behind_layout", late, partitions.waitingCount],
     ["logins", "Logins that have not ended.", catalog.logins.size],
     ["remembered_queries", "Checked queries in memory.", queries.count],
