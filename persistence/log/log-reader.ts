@@ -31,6 +31,9 @@ import {
 
 export const SEGMENT_SUFFIX = ".log";
 
+/** @param records - As encoded: see `decodeRecords`. Valid only during the call. */
+export type OnBatch = (records: Buffer, firstSequence: number, recordCount: number) => void;
+
 /** Reports the progress of long work, in units of its own: segments or partitions. */
 export type OnProgress = (done: number, total: number) => void;
 
@@ -206,11 +209,19 @@ export class LogScan {
   /** Whether the last frame marks a clean shutdown; also true for an empty log. */
   clean = true;
   readonly #replay: Replay;
+  readonly #onBatch: OnBatch | undefined;
   /** Whether the current segment is the first of an epoch. */
   #opensEpoch = false;
 
-  constructor(storeId: string, replay: Replay, start: LogStart | null = null) {
+  /** @param onBatch - Gets the batches after the start in place of `replay`, which decodes them. */
+  constructor(
+    storeId: string,
+    replay: Replay,
+    start: LogStart | null = null,
+    onBatch?: OnBatch,
+  ) {
     this.storeId = storeId;
+    this.#onBatch = onBatch;
     this.start = start;
     this.chain = chainOfStore(storeId);
     this.#replay = (sequence, timeMs, record) => {
@@ -350,7 +361,9 @@ export class LogScan {
   #decode(records: Buffer, { firstSequence, recordCount }: FrameHeader): void {
     const last = firstSequence + recordCount - 1;
     const isInStart = this.start !== null && recordCount > 0 && last <= this.start.sequence;
-    if (isInStart) this.sequence = last;
+    if (isInStart || this.#onBatch !== undefined) this.sequence = last;
+    if (isInStart) return;
+    if (this.#onBatch !== undefined) this.#onBatch(records, firstSequence, recordCount);
     else decodeRecords(records, firstSequence, recordCount, this.#replay);
   }
 
@@ -457,7 +470,10 @@ export function startOfFirst({ number, firstSequence }: SegmentPlace): LogStart 
 /** Bytes that are read ahead. */
 const STEP_BYTES = 1024 * 1024;
 
-export type FollowOptions = StorePlace & Pick<ReadOptions, "start" | "replay">;
+export interface FollowOptions extends StorePlace, Pick<ReadOptions, "start" | "replay"> {
+  /** As in `LogScan`. */
+  readonly onBatch?: OnBatch;
+}
 
 /** The segment that is being read. Only the next frame, or what was read ahead, is in memory. */
 interface Open extends SegmentBytes {
@@ -477,9 +493,9 @@ export class LogFollower {
   #memory: Buffer = Buffer.allocUnsafeSlow(STEP_BYTES);
 
   constructor(options: FollowOptions) {
-    const { storeId, replay, start } = options;
+    const { storeId, replay, start, onBatch } = options;
     this.#options = options;
-    this.#scan = new LogScan(storeId, replay, start);
+    this.#scan = new LogScan(storeId, replay, start, onBatch);
   }
 
   /**

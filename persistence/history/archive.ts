@@ -1,0 +1,352 @@
+/**
+ * The file of the history: the records of the log that concern events, by event, compressed, and
+ * now and then an image of the event. The row in the table `history` names the last record in the
+ * file and changes in the same transaction as the other rows, so the file never has part of a
+ * batch of the log.
+ */
+import { crc32, deflateSync, inflateSync } from "node:zlib";
+import type { TrailExtent } from "../../engine/queries/history.ts";
+import type { Actor } from "../../engine/records.ts";
+import { Malformed } from "../disk/faults.ts";
+import { ensureFormat, FORMATS } from "../disk/formats.ts";
+import { openSqlWriter, type SqlFile, type SqlRow } from "../disk/sqlite.ts";
+import { isCount } from "../log/bytes.ts";
+import type { ChainMark } from "../log/log-reader.ts";
+
+export const HISTORY_FILE = "history.sqlite";
+
+/** A fast level: a higher one saves a tenth of the bytes for twice the time. */
+const LEVEL = 3;
+
+/**
+ * `events` has one row for each event that ever was, also a deleted one; `prices` those that exist.
+ * `versions` has each layout of a schema, and each change of an organization's `bookingEnabled`:
+ * they change many events at once. `chunks` has the other records of an event, in order.
+ */
+const SCHEMA = `
+CREATE TABLE history (
+  format INTEGER NOT NULL, storeId TEXT NOT NULL, sequence INTEGER NOT NULL,
+  markSequence INTEGER, markChain TEXT, firstSequence INTEGER NOT NULL, firstTimeMs INTEGER NOT NULL
+);
+CREATE TABLE events (
+  partition INTEGER PRIMARY KEY, eventId TEXT NOT NULL, organizationId INTEGER NOT NULL,
+  schemaId INTEGER NOT NULL, created INTEGER NOT NULL, removed INTEGER
+);
+CREATE INDEX eventsById ON events (eventId, partition);
+CREATE INDEX eventsOfOrganization ON events (organizationId);
+CREATE TABLE prices (id INTEGER PRIMARY KEY, partition INTEGER NOT NULL);
+CREATE TABLE versions (
+  kind TEXT NOT NULL, owner INTEGER NOT NULL, sequence INTEGER NOT NULL, timeMs INTEGER NOT NULL,
+  actorKind INTEGER NOT NULL, actorId INTEGER NOT NULL, body BLOB,
+  PRIMARY KEY (kind, owner, sequence)
+) WITHOUT ROWID;
+CREATE TABLE chunks (
+  partition INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
+  lastMs INTEGER NOT NULL, moves INTEGER NOT NULL, digest INTEGER NOT NULL,
+  image BLOB, records BLOB NOT NULL,
+  PRIMARY KEY (partition, first)
+);
+CREATE INDEX chunksByLast ON chunks (last, partition);
+CREATE TABLE replies (id TEXT PRIMARY KEY, body TEXT NOT NULL);
+`;
+
+/** The row of the table `history`. */
+export interface HistoryRow {
+  readonly storeId: string;
+  /** The last record in the file; 0 before the first. */
+  readonly sequence: number;
+  /** The end of the batch of that record; null before the first. */
+  readonly mark: ChainMark | null;
+  /** The first record that can be asked for. */
+  readonly firstSequence: number;
+  /** Milliseconds since 1970; 0 when the history begins with the log. */
+  readonly firstTimeMs: number;
+}
+
+/** An event, which may have been deleted. */
+export interface ArchivedEvent {
+  readonly partition: number;
+  readonly eventId: string;
+  readonly organizationId: number;
+  readonly schemaId: number;
+  /** The record that created it, or the first one of the history. */
+  readonly created: number;
+  /** The record that removed it; null while it exists. */
+  readonly removed: number | null;
+}
+
+/** `layout`: of a schema. `switch`: of an organization's bookings. */
+export type VersionKind = "layout" | "switch";
+
+export interface Version {
+  readonly kind: VersionKind;
+  /** Id of the schema or organization. */
+  readonly owner: number;
+  readonly sequence: number;
+  readonly timeMs: number;
+  readonly actor: Actor;
+  /** JSON of the document, or of the row, deflated; null when it was removed. */
+  readonly body: Buffer | null;
+}
+
+/** Consecutive records of an event. */
+export interface Chunk {
+  readonly partition: number;
+  readonly first: number;
+  readonly last: number;
+  /** Milliseconds since 1970: the time of the last record. */
+  readonly lastMs: number;
+  /** Transitions of the records, estimated. */
+  readonly moves: number;
+  /** The event before the records; null when it continues the chunk before. */
+  readonly image: Buffer | null;
+  /** For each record: its number in eight bytes, and its bytes as in the log. */
+  readonly records: Buffer;
+}
+
+/** A chunk without its content. */
+export type ChunkHead = Pick<Chunk, "first" | "last" | "moves"> & { readonly hasImage: boolean };
+
+export class Archive {
+  readonly #sql: SqlFile;
+  /** As committed. */
+  row: HistoryRow;
+
+  /** Opens the file, and creates the tables of an empty one. @throws Malformed, SqlFault. */
+  constructor(path: string, storeId: string) {
+    this.#sql = openSqlWriter(path);
+    try {
+      if (this.#sql.row("SELECT 1 FROM sqlite_schema") === undefined) {
+        this.#sql.execute(`BEGIN IMMEDIATE;${SCHEMA}`);
+        const insert = "INSERT INTO history VALUES (?, ?, 0, NULL, NULL, 1, 0)";
+        this.#sql.run(insert, FORMATS.trail.version, storeId);
+        this.#sql.execute("COMMIT");
+      }
+      this.row = readHistoryRow(this.#sql, storeId);
+    } catch (error) {
+      this.#sql.close();
+      throw error;
+    }
+  }
+
+  get extent(): Omit<TrailExtent, "lastSequence"> {
+    const { firstSequence, firstTimeMs } = this.row;
+    return { firstSequence, firstTimeMs };
+  }
+
+  /** Runs `write` as one transaction that ends at a row. */
+  commit(row: HistoryRow, write: () => void): void {
+    this.#sql.execute("BEGIN IMMEDIATE");
+    try {
+      write();
+      const { sequence, mark, firstSequence, firstTimeMs } = row;
+      const chain = mark === null ? null : Buffer.from(mark.chain).toString("hex");
+      this.#sql.run(
+        `UPDATE history SET sequence = ?, markSequence = ?, markChain = ?, firstSequence = ?,
+         firstTimeMs = ?`,
+        sequence,
+        mark?.sequence ?? null,
+        chain,
+        firstSequence,
+        firstTimeMs,
+      );
+      this.#sql.execute("COMMIT");
+    } catch (error) {
+      this.#sql.execute("ROLLBACK");
+      throw error;
+    }
+    this.row = row;
+  }
+
+  putEvent({
+    partition,
+    eventId,
+    organizationId,
+    schemaId,
+    created,
+    removed,
+  }: ArchivedEvent): void {
+    const insert = "INSERT OR REPLACE INTO events VALUES (?, ?, ?, ?, ?, ?)";
+    this.#sql.run(insert, partition, eventId, organizationId, schemaId, created, removed);
+  }
+
+  /** @param partition - Null when the price was removed. */
+  putPrice(id: number, partition: number | null): void {
+    if (partition === null) this.#sql.run("DELETE FROM prices WHERE id = ?", id);
+    else this.#sql.run("INSERT OR REPLACE INTO prices VALUES (?, ?)", id, partition);
+  }
+
+  putVersion({ kind, owner, sequence, timeMs, actor, body }: Version): void {
+    const insert = "INSERT OR REPLACE INTO versions VALUES (?, ?, ?, ?, ?, ?, ?)";
+    this.#sql.run(insert, kind, owner, sequence, timeMs, actor.kind, actor.id, body);
+  }
+
+  putChunk(chunk: Chunk): void {
+    const { partition, first, last, lastMs, moves } = chunk;
+    const image = chunk.image === null ? null : deflateSync(chunk.image, { level: LEVEL });
+    const records = deflateSync(chunk.records, { level: LEVEL });
+    const digest = digestOf({ partition, first, last }, image, records);
+    const insert = "INSERT OR REPLACE INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
+    this.#sql.run(insert, partition, first, last, lastMs, moves, digest, image, records);
+  }
+
+  /** @param body - Null when the reply was dropped. */
+  putReply(id: string, body: string | null): void {
+    if (body === null) this.#sql.run("DELETE FROM replies WHERE id = ?", id);
+    else this.#sql.run("INSERT OR REPLACE INTO replies VALUES (?, ?)", id, body);
+  }
+
+  reply(id: string): string | null {
+    const row = this.#sql.row("SELECT body FROM replies WHERE id = ?", id);
+    return row === undefined ? null : String(row["body"]);
+  }
+
+  /** The newest event with the id. */
+  eventOf(eventId: string): ArchivedEvent | undefined {
+    const select = "SELECT * FROM events WHERE eventId = ? ORDER BY partition DESC LIMIT 1";
+    const row = this.#sql.row(select, eventId);
+    return row === undefined ? undefined : eventIn(row);
+  }
+
+  eventAt(partition: number): ArchivedEvent {
+    const row = this.#sql.row("SELECT * FROM events WHERE partition = ?", partition);
+    if (row === undefined) throw new Malformed(`event ${partition}`, "none");
+    return eventIn(row);
+  }
+
+  /** Events that exist. */
+  *events(): Generator<ArchivedEvent> {
+    for (const row of this.#sql.rows("SELECT * FROM events WHERE removed IS NULL")) {
+      yield eventIn(row);
+    }
+  }
+
+  /** Ids of the prices that exist, and their partitions. */
+  *prices(): Generator<readonly [id: number, partition: number]> {
+    for (const { id, partition } of this.#sql.rows("SELECT * FROM prices")) {
+      yield [Number(id), Number(partition)];
+    }
+  }
+
+  /** @returns The next version after a record; undefined for none. */
+  versionAfter(kind: VersionKind, owner: number, sequence: number): Version | undefined {
+    return this.#version("sequence > ? ORDER BY sequence", kind, owner, sequence);
+  }
+
+  /** @returns The last version up to a record; undefined for none. */
+  versionAt(kind: VersionKind, owner: number, sequence: number): Version | undefined {
+    return this.#version("sequence <= ? ORDER BY sequence DESC", kind, owner, sequence);
+  }
+
+  /** The last version of each organization's bookings. */
+  latestSwitches(): Version[] {
+    const select = `SELECT owner, max(sequence) AS sequence FROM versions
+      WHERE kind = 'switch' GROUP BY owner`;
+    const rows = this.#sql.list(select);
+    return rows.map(({ owner }) => this.versionAt("switch", Number(owner), Infinity)!);
+  }
+
+  #version(which: string, kind: VersionKind, owner: number, at: number): Version | undefined {
+    const select = `SELECT * FROM versions WHERE kind = ? AND owner = ? AND ${which} LIMIT 1`;
+    const row = this.#sql.row(select, kind, owner, at);
+    if (row === undefined) return undefined;
+    const { sequence, timeMs, actorKind, actorId, body } = row;
+    const actor = { kind: Number(actorKind), id: Number(actorId) } as Actor;
+    const times = { sequence: Number(sequence), timeMs: Number(timeMs) };
+    return { kind, owner, ...times, actor, body: Buffer.isBuffer(body) ? body : null };
+  }
+
+  /** The chunks of an event, in order. */
+  chunksOf(partition: number): readonly ChunkHead[] {
+    const select = `SELECT first, last, moves, image IS NOT NULL AS hasImage FROM chunks
+      WHERE partition = ? ORDER BY first`;
+    return this.#sql.list(select, partition).map(({ first, last, moves, hasImage }) => {
+      return {
+        ...{ first: Number(first), last: Number(last) },
+        moves: Number(moves),
+        hasImage: hasImage === 1,
+      };
+    });
+  }
+
+  /** @throws Malformed when it is damaged. Cost: O(bytes of the chunk). */
+  chunk(partition: number, at: number): Chunk {
+    const row = this.#sql.row(
+      "SELECT * FROM chunks WHERE partition = ? AND first = ?",
+      partition,
+      at,
+    );
+    const what = `a chunk of event ${partition} from record ${at} on`;
+    if (row === undefined) throw new Malformed(what, "none");
+    const [first, last] = [Number(row["first"]), Number(row["last"])];
+    const image = row["image"] as Buffer | null;
+    const records = row["records"] as Buffer;
+    if (
+      !Buffer.isBuffer(records) ||
+      digestOf({ partition, first, last }, image, records) !== row["digest"]
+    ) {
+      throw new Malformed(`an intact ${what.slice(2)}`, "another digest");
+    }
+    return {
+      ...{ partition, first, last },
+      lastMs: Number(row["lastMs"]),
+      moves: Number(row["moves"]),
+      image: image === null ? null : inflateSync(image),
+      records: inflateSync(records),
+    };
+  }
+
+  /** Partitions with records of their own after a record. */
+  changedAfter(sequence: number): number[] {
+    const select = "SELECT DISTINCT partition FROM chunks WHERE last > ?";
+    return this.#sql.list(select, sequence).map(({ partition }) => Number(partition));
+  }
+
+  /** Owners of versions after a record. */
+  switchedAfter(kind: VersionKind, sequence: number): number[] {
+    const select = "SELECT DISTINCT owner FROM versions WHERE kind = ? AND sequence > ?";
+    return this.#sql.list(select, kind, sequence).map(({ owner }) => Number(owner));
+  }
+
+  close(): void {
+    this.#sql.close();
+  }
+}
+
+type ChunkPlace = Pick<Chunk, "partition" | "first" | "last">;
+
+function digestOf(
+  { partition, first, last }: ChunkPlace,
+  image: Buffer | null,
+  records: Buffer,
+): number {
+  const head = Buffer.from(`${partition} ${first} ${last} ${image === null}`);
+  return crc32(records, crc32(image ?? "", crc32(head)));
+}
+
+function eventIn(row: SqlRow): ArchivedEvent {
+  const { partition, eventId, organizationId, schemaId, created, removed } = row;
+  const ids = { organizationId: Number(organizationId), schemaId: Number(schemaId) };
+  const life = { created: Number(created), removed: removed === null ? null : Number(removed) };
+  return { partition: Number(partition), eventId: String(eventId), ...ids, ...life };
+}
+
+/** @throws Malformed, OtherFormat, SqlFault. */
+export function readHistoryRow(sql: SqlFile, storeId: string): HistoryRow {
+  const row = sql.row("SELECT * FROM history");
+  if (row === undefined) throw new Malformed("the row of a history", "none");
+  const { format, sequence, markSequence, markChain, firstSequence, firstTimeMs } = row;
+  ensureFormat(FORMATS.trail, Number(format));
+  if (row["storeId"] !== storeId) throw new Malformed(`store ${storeId}`, String(row["storeId"]));
+  if (![sequence, firstSequence, firstTimeMs].every(isCount)) {
+    throw new Malformed("whole numbers in the row of a history", JSON.stringify(row));
+  }
+  const chain = typeof markChain === "string" ? Buffer.from(markChain, "hex") : null;
+  return {
+    storeId,
+    sequence: Number(sequence),
+    mark: chain === null ? null : { sequence: Number(markSequence), chain },
+    firstSequence: Number(firstSequence),
+    firstTimeMs: Number(firstTimeMs),
+  };
+}

@@ -1,0 +1,237 @@
+/**
+ * The history of single events: what the archive and the tail have of one, in order, and its
+ * transitions in blocks of which the last used stay in memory.
+ */
+import { inflateSync } from "node:zlib";
+import { assert } from "../../engine/assert.ts";
+import type { LayoutDocument } from "../../engine/layout/document.ts";
+import { buildLayout, type Layout } from "../../engine/layout/layout.ts";
+import type { TimedRecord } from "../../engine/queries/effect.ts";
+import { decodeRecords } from "../log/codec.ts";
+import type { Archive, ArchivedEvent, ChunkHead, Version, VersionKind } from "./archive.ts";
+import { Block } from "./block.ts";
+import { EventReplay, type OnEffect, type Versions } from "./replay.ts";
+import type { EncodedRecord, Tail } from "./tail.ts";
+
+/** Records, or their transitions, of one slice: a few milliseconds. */
+export const SLICE_MOVES = 20_000;
+/** Memory of the blocks that are kept. */
+const BLOCK_BYTES_MAX = 96 * 1024 * 1024;
+/** Layouts that are kept. */
+const LAYOUTS_MAX = 8;
+const SEQUENCE_BYTES = 8;
+
+const NOTHING = () => {};
+
+/** Work in slices: each `yield` ends one. */
+export type Slices<Value> = Generator<void, Value, void>;
+
+/** Records of an event from an image on, or from its creation on. */
+export interface Span {
+  /** Its first record comes after this one. */
+  readonly after: number;
+  /** Its last record is at or before this one. Infinity for the open span, with the tail. */
+  readonly end: number;
+  readonly chunks: readonly ChunkHead[];
+}
+
+interface KeptBlock {
+  readonly block: Block;
+  /** Where the replay of an open span goes on; null for any other. */
+  readonly replay: EventReplay | null;
+  /** As counted. */
+  readonly bytes: number;
+}
+
+export class EventHistories implements Versions {
+  readonly #archive: Archive;
+  readonly #tail: Tail;
+  /** By partition and span; the least recently used first. */
+  readonly #blocks = new Map<string, KeptBlock>();
+  #blockBytes = 0;
+  /** By schema and version; the least recently used first. */
+  readonly #layouts = new Map<string, Layout>();
+
+  constructor(archive: Archive, tail: Tail) {
+    this.#archive = archive;
+    this.#tail = tail;
+  }
+
+  get sequence(): number {
+    return this.#tail.sequence;
+  }
+
+  /** The newest event with the id. */
+  eventOf(eventId: string): ArchivedEvent | undefined {
+    return this.#tail.eventOf(eventId) ?? this.#archive.eventOf(eventId);
+  }
+
+  versionAt(kind: VersionKind, owner: number, sequence: number): Version | undefined {
+    const found = this.#tail.versions(kind, owner).findLast((one) => one.sequence <= sequence);
+    return found ?? this.#archive.versionAt(kind, owner, sequence);
+  }
+
+  versionAfter(kind: VersionKind, owner: number, sequence: number): Version | undefined {
+    const found = this.#archive.versionAfter(kind, owner, sequence);
+    return found ?? this.#tail.versions(kind, owner).find((one) => one.sequence > sequence);
+  }
+
+  layoutAt(schemaId: number, sequence: number): Layout | undefined {
+    const version = this.versionAt("layout", schemaId, sequence);
+    if (version === undefined || version.body === null) return undefined;
+    const key = `${schemaId} ${version.sequence}`;
+    const layout = this.#layouts.get(key) ?? buildLayout(documentOf(version.body));
+    this.#layouts.delete(key);
+    this.#layouts.set(key, layout);
+    const [oldest] = this.#layouts.keys();
+    if (this.#layouts.size > LAYOUTS_MAX) this.#layouts.delete(oldest!);
+    return layout;
+  }
+
+  /** The spans of an event, in order; the last one is open. */
+  spansOf({ partition, created }: ArchivedEvent): readonly Span[] {
+    const spans: Span[] = [];
+    let after = created - 1;
+    let chunks: ChunkHead[] = [];
+    for (const chunk of this.#archive.chunksOf(partition)) {
+      if (chunk.hasImage && chunks.length > 0) {
+        const end = chunks.at(-1)!.last;
+        spans.push({ after, end, chunks });
+        chunks = [];
+        after = end;
+      }
+      chunks.push(chunk);
+    }
+    spans.push({ after, end: Infinity, chunks });
+    return spans;
+  }
+
+  /** @returns The transitions of a span. Cost: O(its transitions) unless they are in memory. */
+  *block(event: ArchivedEvent, span: Span): Slices<Block> {
+    const key = `${event.partition} ${span.after}`;
+    const kept = this.#blocks.get(key);
+    const isWhole = kept !== undefined && (kept.replay?.sequence ?? Infinity) >= this.sequence;
+    this.#forget(key);
+    if (isWhole) {
+      this.#keep(key, kept);
+      return kept.block;
+    }
+    const replay = kept?.replay ?? this.begin(event, span);
+    const block = kept?.block ?? new Block(replay.last);
+    let start = block.rowCount;
+    let work = 0;
+    const onMove = block.addMove.bind(block);
+    const onEffect: OnEffect = (record, effect) => {
+      block.add(record, start, effect);
+      work += 1 + block.rowCount - start;
+      start = block.rowCount;
+    };
+    for (const record of this.recordsOf(event.partition, span, replay.sequence)) {
+      replay.apply(record, onMove, onEffect);
+      if (work < SLICE_MOVES) continue;
+      work = 0;
+      yield;
+    }
+    replay.advance(Math.min(span.end, this.sequence), onMove, onEffect);
+    this.#keep(key, { block, replay: span.end === Infinity ? replay : null, bytes: block.bytes });
+    return block;
+  }
+
+  /** @returns The event after a record of the span. Cost: O(seats, and transitions before it). */
+  *at(event: ArchivedEvent, span: Span, sequence: number): Slices<EventReplay> {
+    const replay = this.begin(event, span);
+    let work = 0;
+    for (const record of this.recordsOf(event.partition, span, replay.sequence)) {
+      if (record.sequence > sequence) break;
+      replay.apply(record, () => work++, NOTHING);
+      if (work < SLICE_MOVES) continue;
+      work = 0;
+      yield;
+    }
+    replay.advance(sequence, NOTHING, NOTHING);
+    return replay;
+  }
+
+  /** Applies the records of a span before a record. */
+  bringBefore(replay: EventReplay, span: Span, sequence: number): void {
+    for (const record of this.recordsOf(replay.partition, span, replay.sequence)) {
+      if (record.sequence >= sequence) return;
+      replay.apply(record, NOTHING, NOTHING);
+    }
+  }
+
+  /** @returns The event at the beginning of a span. */
+  begin(event: ArchivedEvent, { chunks: [first] }: Span): EventReplay {
+    if (first?.hasImage !== true) return new EventReplay(event, this);
+    const { image } = this.#archive.chunk(event.partition, first.first);
+    return EventReplay.from(image!, event, this);
+  }
+
+  /** @returns The records of a span after `after`. Cost: O(bytes of the chunks that have any). */
+  *recordsOf(partition: number, { chunks, end }: Span, after: number): Generator<TimedRecord> {
+    for (const { first, last } of chunks) {
+      if (last <= after) continue;
+      const { records } = this.#archive.chunk(partition, first);
+      for (const record of encodedIn(records)) {
+        if (record.sequence > after) yield decoded(record);
+      }
+    }
+    if (end < Infinity) return;
+    for (const record of this.#tail.recordsOf(partition, after)) yield decoded(record);
+  }
+
+  /** To be called when the chunks of an event have changed. */
+  forget(partition: number): void {
+    for (const key of this.#blocks.keys()) {
+      if (key.startsWith(`${partition} `)) this.#forget(key);
+    }
+  }
+
+  #keep(key: string, kept: KeptBlock): void {
+    this.#forget(key);
+    this.#blocks.set(key, kept);
+    this.#blockBytes += kept.bytes;
+    for (const oldest of this.#blocks.keys()) {
+      if (this.#blockBytes <= BLOCK_BYTES_MAX || this.#blocks.size === 1) return;
+      this.#forget(oldest);
+    }
+  }
+
+  #forget(key: string): void {
+    const kept = this.#blocks.get(key);
+    if (kept === undefined) return;
+    this.#blocks.delete(key);
+    this.#blockBytes -= kept.bytes;
+  }
+}
+
+/** The records of a chunk, one after the other: the number of each, then its bytes. */
+export function joined(records: Iterable<EncodedRecord>): Buffer {
+  const parts: Buffer[] = [];
+  for (const { sequence, bytes } of records) {
+    const number = Buffer.allocUnsafe(SEQUENCE_BYTES);
+    number.writeDoubleLE(sequence);
+    parts.push(number, bytes);
+  }
+  return Buffer.concat(parts);
+}
+
+export function* encodedIn(records: Buffer): Generator<EncodedRecord> {
+  for (let at = 0; at < records.length;) {
+    const start = at + SEQUENCE_BYTES;
+    const end = start + records.readUInt32LE(start);
+    yield { sequence: records.readDoubleLE(at), bytes: records.subarray(start, end) };
+    at = end;
+  }
+}
+
+export function decoded({ sequence, bytes }: EncodedRecord): TimedRecord {
+  let found: TimedRecord | null = null;
+  decodeRecords(bytes, sequence, 1, (_, timeMs, record) => (found = { sequence, timeMs, record }));
+  assert(found !== null, "an encoded record is one record");
+  return found;
+}
+
+function documentOf(body: Buffer): LayoutDocument {
+  return JSON.parse(inflateSync(body).toString()) as LayoutDocument;
+}

@@ -1,0 +1,223 @@
+/**
+ * One event as it was after a record: the engine's state with this event alone, brought forward by
+ * the engine's own `apply`.
+ */
+import { assert } from "../../engine/assert.ts";
+import type { EventRow, OrganizationRow, PriceRow } from "../../engine/catalog.ts";
+import { copyPartition, packImage, restorePartition } from "../../engine/inventory/image.ts";
+import { EMPTY_DOCUMENT, type Layout } from "../../engine/layout/layout.ts";
+import {
+  applyTo,
+  type EventEffect,
+  type OnMove,
+  type TimedRecord,
+} from "../../engine/queries/effect.ts";
+import { type CatalogRecord, RecordType } from "../../engine/records.ts";
+import { State } from "../../engine/state.ts";
+import { Malformed } from "../disk/faults.ts";
+import { decodeImage, encodeImage } from "../snapshot/file.ts";
+import type { ArchivedEvent, Version, VersionKind } from "./archive.ts";
+
+/** The versions of layouts and organizations that a replay needs. */
+export interface Versions {
+  /** The last record whose versions are known. */
+  readonly sequence: number;
+  versionAt(kind: VersionKind, owner: number, sequence: number): Version | undefined;
+  versionAfter(kind: VersionKind, owner: number, sequence: number): Version | undefined;
+  /** @returns The layout of a schema after a record; undefined for none. */
+  layoutAt(schemaId: number, sequence: number): Layout | undefined;
+}
+
+/** The rows of the catalog in an image. */
+interface ImageRows {
+  /** The event's last record up to the image; 0 for none. */
+  readonly last: number;
+  /** The image is of the moment after this record. */
+  readonly sequence: number;
+  readonly event: EventRow;
+  readonly prices: readonly PriceRow[];
+  readonly organization: OrganizationRow;
+}
+
+export class EventReplay {
+  readonly partition: number;
+  readonly state = new State();
+  /** Everything up to this record is in the state. */
+  sequence: number;
+  /** The last record that changed the event; 0 for none. */
+  last = 0;
+  /** Whether the event was removed. */
+  isRemoved = false;
+  readonly #versions: Versions;
+  readonly #organizationId: number;
+  /** No version follows up to this record. */
+  #clearUntil = 0;
+  #eventId: string;
+  #schemaId: number;
+
+  /** Begins before the event's first record. */
+  constructor(event: ArchivedEvent, versions: Versions) {
+    this.partition = event.partition;
+    this.sequence = event.created - 1;
+    this.#versions = versions;
+    this.#organizationId = event.organizationId;
+    this.#eventId = event.eventId;
+    this.#schemaId = event.schemaId;
+    this.#putOrganization(this.sequence);
+  }
+
+  /** Begins with an image. @throws Malformed when it is not one. */
+  static from(bytes: Buffer, event: ArchivedEvent, versions: Versions): EventReplay {
+    const replay = new EventReplay(event, versions);
+    replay.#restore(bytes);
+    return replay;
+  }
+
+  /** The event; undefined when it does not exist. */
+  get event(): EventRow | undefined {
+    return this.state.catalog.events.get(this.#eventId);
+  }
+
+  /**
+   * Applies the event's next record of its own, and before it the versions of its layout and its
+   * organization.
+   * @param onEffect - Called with each record that changed the event, after its moves.
+   */
+  apply(record: TimedRecord, onMove: OnMove, onEffect: OnEffect): void {
+    assert(record.sequence > this.sequence, "an event gets one record after the other");
+    this.advance(record.sequence - 1, onMove, onEffect);
+    this.#apply(this.#completed(record), onMove, onEffect);
+    this.sequence = record.sequence;
+  }
+
+  /** Applies the versions up to a record. */
+  advance(sequence: number, onMove: OnMove, onEffect: OnEffect): void {
+    while (sequence > this.#clearUntil && this.event !== undefined) {
+      const next = this.#nextVersion(sequence);
+      if (next === null) break;
+      this.#apply(next, onMove, onEffect);
+      this.sequence = next.sequence;
+    }
+    this.sequence = Math.max(this.sequence, sequence);
+  }
+
+  #apply(record: TimedRecord, onMove: OnMove, onEffect: OnEffect): void {
+    const effect = applyTo(this.state, this.partition, record, onMove);
+    this.last = record.sequence;
+    this.isRemoved = effect.call === "deleteevent";
+    onEffect(record, effect);
+  }
+
+  /** A record of the log may have both, so they are joined. */
+  #nextVersion(until: number): TimedRecord | null {
+    const layout = this.#versions.versionAfter("layout", this.#schemaId, this.sequence);
+    let change = this.#versions.versionAfter("switch", this.#organizationId, this.sequence);
+    for (; change !== undefined && change.sequence <= until;) {
+      const row = organizationOf(this.#organizationId, change);
+      const { organizations } = this.state.catalog;
+      const isShown = row.bookingEnabled !== organizations.get(row.id)!.bookingEnabled;
+      if (isShown) break;
+      organizations.set(row.id, row);
+      change = this.#versions.versionAfter("switch", this.#organizationId, change.sequence);
+    }
+    const sequence = Math.min(layout?.sequence ?? Infinity, change?.sequence ?? Infinity);
+    if (sequence > until) {
+      this.#clearUntil = Math.min(sequence - 1, this.#versions.sequence);
+      return null;
+    }
+    const { actor, timeMs } = (layout?.sequence === sequence ? layout : change)!;
+    const record = { type: RecordType.CATALOG, actor, nextId: this.state.catalog.nextId };
+    const removes: CatalogRecord["removes"][number][] = [];
+    const puts: CatalogRecord["puts"][number][] = [];
+    if (layout?.sequence === sequence) {
+      if (layout.body === null) removes.push({ table: "layouts", key: this.#schemaId });
+      else puts.push(this.#layoutPut(this.#schemaId, sequence));
+    }
+    if (change?.sequence === sequence) {
+      puts.push({ table: "organizations", row: organizationOf(this.#organizationId, change) });
+    }
+    return { sequence, timeMs, record: { ...record, removes, puts } };
+  }
+
+  /** @returns The record with the layouts that it names, and the layout of a new schema. */
+  #completed(timed: TimedRecord): TimedRecord {
+    const { record, sequence } = timed;
+    if (record.type !== RecordType.CATALOG) return timed;
+    const puts = record.puts.map((put) => {
+      return put.table === "layouts" ? this.#layoutPut(put.row.id, sequence) : put;
+    });
+    for (const put of puts) {
+      if (put.table !== "events") continue;
+      this.#eventId = put.row.id;
+      this.#bringLayout(put.row.schemaId, sequence - 1);
+      if (put.row.schemaId !== this.#schemaId) this.#clearUntil = 0;
+      this.#schemaId = put.row.schemaId;
+    }
+    const change = this.#versions.versionAt("switch", this.#organizationId, sequence);
+    if (change?.sequence === sequence && this.event !== undefined) {
+      puts.push({ table: "organizations", row: organizationOf(this.#organizationId, change) });
+    }
+    return { ...timed, record: { ...record, puts } };
+  }
+
+  #layoutPut(id: number, sequence: number) {
+    const layout = this.#versions.layoutAt(id, sequence);
+    if (layout === undefined) throw new Malformed(`the layout of schema ${id}`, "none");
+    const row = { id, document: EMPTY_DOCUMENT, version: 0 };
+    return { table: "layouts", row, made: { layout } } as const;
+  }
+
+  #bringLayout(schemaId: number, sequence: number): void {
+    const { catalog, layouts } = this.state;
+    if (layouts.has(schemaId)) return;
+    const layout = this.#versions.layoutAt(schemaId, sequence);
+    if (layout === undefined) return;
+    layouts.set(schemaId, layout);
+    catalog.put({ table: "layouts", row: { id: schemaId, document: EMPTY_DOCUMENT, version: 0 } });
+  }
+
+  #putOrganization(sequence: number): void {
+    const version = this.#versions.versionAt("switch", this.#organizationId, sequence);
+    if (version === undefined) throw new Malformed("the organization of an event", "none");
+    const row = organizationOf(this.#organizationId, version);
+    this.state.catalog.put({ table: "organizations", row });
+  }
+
+  /** The event as it is, to begin another replay with. Cost: O(seats). */
+  image(): Buffer {
+    const { event, state, sequence, last } = this;
+    assert(event !== undefined, "an image is of an existing event");
+    const prices = [...state.catalog.pricesOf(event.id).values()];
+    const organization = state.catalog.organizations.get(event.organizationId)!;
+    const rows: ImageRows = { last, sequence, event, prices, organization };
+    const head = Buffer.from(JSON.stringify(rows));
+    const length = Buffer.alloc(4);
+    length.writeUInt32LE(head.length);
+    const seats = encodeImage(packImage(copyPartition(state.partitionOf(event))));
+    return Buffer.concat([length, head, seats]);
+  }
+
+  #restore(bytes: Buffer): void {
+    const end = 4 + bytes.readUInt32LE(0);
+    const rows = JSON.parse(bytes.toString("utf8", 4, end)) as ImageRows;
+    const { event, prices, organization, sequence, last } = rows;
+    const { catalog, partitions } = this.state;
+    this.sequence = sequence;
+    this.last = last;
+    this.#eventId = event.id;
+    this.#schemaId = event.schemaId;
+    this.#bringLayout(event.schemaId, sequence);
+    catalog.put({ table: "organizations", row: organization });
+    catalog.put({ table: "events", row: event });
+    for (const row of prices) catalog.put({ table: "prices", row });
+    const layout = this.state.layoutOf(event.schemaId);
+    partitions.set(this.partition, restorePartition(decodeImage(bytes.subarray(end)), layout));
+  }
+}
+
+export type OnEffect = (record: TimedRecord, effect: EventEffect) => void;
+
+/** The members that a listing of seats looks at. */
+function organizationOf(id: number, { body }: Version): OrganizationRow {
+  return { id, ...(JSON.parse(String(body)) as object) } as OrganizationRow;
+}

@@ -1,0 +1,380 @@
+/**
+ * The records after the end of the archive, in memory: as the log encoded them, and found by event.
+ * It also knows which events, prices and schemas exist at its end, because a record of the catalog
+ * says no more than what it changes.
+ */
+import { deflateSync } from "node:zlib";
+import { assert } from "../../engine/assert.ts";
+import type { CatalogPut, EventRow, OrganizationRow } from "../../engine/catalog.ts";
+import { BODY_IN_MEMORY_MAX } from "../../engine/stored-replies.ts";
+import type { LayoutDocument, Row, Seat, Sector } from "../../engine/layout/document.ts";
+import { EMPTY_DOCUMENT } from "../../engine/layout/layout.ts";
+import { PackedLayout } from "../../engine/layout/packed.ts";
+import { type CatalogRecord, RecordType } from "../../engine/records.ts";
+import type { State } from "../../engine/state.ts";
+import { ByteWriter } from "../log/bytes.ts";
+import { decodeRecords, encodeRecord } from "../log/codec.ts";
+import { unpackDocument } from "../log/layout-packing.ts";
+import type { Archive, ArchivedEvent, Version, VersionKind } from "./archive.ts";
+
+/** Offsets in the head of an encoded record: see `log/codec.ts`. */
+const TYPE_AT = 4;
+const TIME_AT = 8;
+/** In a move and in a price record, after the actor. */
+const MOVE_PARTITION_AT = 26;
+const PRICE_PARTITION_AT = 25;
+const BLOCK_BYTES = 1024 * 1024;
+/** Memory of an entry. */
+const ENTRY_BYTES = 16;
+
+/** The records of an event, in order. Without an object for each, which would take more memory. */
+class Entries {
+  readonly sequences: number[] = [];
+  /** The number of the block of memory, times its bytes, plus the offset in it. */
+  readonly places: number[] = [];
+}
+
+/** A record as the log encoded it. */
+export interface EncodedRecord {
+  readonly sequence: number;
+  readonly bytes: Buffer;
+}
+
+/** What the tail changes of the archive beside the chunks. */
+export interface TailChanges {
+  readonly events: ReadonlyMap<number, ArchivedEvent>;
+  /** By price id: its partition; null when it was removed. */
+  readonly prices: ReadonlyMap<number, number | null>;
+  readonly versions: readonly Version[];
+  /** By id: the body of a stored reply; null when it was dropped. */
+  readonly replies: ReadonlyMap<string, string | null>;
+}
+
+type Switch = Pick<OrganizationRow, "bookingEnabled" | "bookingChangedAtMs">;
+
+export class Tail {
+  /** The last record that was added. */
+  sequence: number;
+  /** Bytes in memory. */
+  bytes = 0;
+  /** By partition: its records, in order. */
+  #entries = new Map<number, Entries>();
+  #changedEvents = new Map<number, ArchivedEvent>();
+  #changedPrices = new Map<number, number | null>();
+  #versions: Version[] = [];
+  #replies = new Map<string, string | null>();
+  #blocks: Buffer[] = [];
+  /** Bytes in use of the last block. */
+  #used = 0;
+  /** Those that exist. */
+  readonly #events = new Map<number, ArchivedEvent>();
+  readonly #partitionOfEvent = new Map<string, number>();
+  readonly #partitionOfPrice = new Map<number, number>();
+  readonly #switches = new Map<number, Switch>();
+  readonly #out = new ByteWriter(64 * 1024);
+
+  /** Begins at the end of an archive. Cost: O(events + prices). */
+  constructor(archive: Archive) {
+    this.sequence = archive.row.sequence;
+    for (const event of archive.events()) this.#keep(event);
+    for (const [id, partition] of archive.prices()) this.#partitionOfPrice.set(id, partition);
+    for (const { owner, body } of archive.latestSwitches()) {
+      this.#switches.set(owner, JSON.parse(String(body)) as Switch);
+    }
+  }
+
+  get changes(): TailChanges {
+    const [events, prices] = [this.#changedEvents, this.#changedPrices];
+    return { events, prices, versions: this.#versions, replies: this.#replies };
+  }
+
+  /** Partitions with records of their own. */
+  get partitions(): Iterable<number> {
+    return this.#entries.keys();
+  }
+
+  /** The last record of an event; 0 for none. */
+  lastOf(partition: number): number {
+    return this.#entries.get(partition)?.sequences.at(-1) ?? 0;
+  }
+
+  /** @returns Records of an event after `after`. Their bytes are those in memory. */
+  *recordsOf(partition: number, after: number): Generator<EncodedRecord> {
+    const entries = this.#entries.get(partition);
+    if (entries === undefined) return;
+    const { sequences, places } = entries;
+    for (let i = firstAfter(sequences, after); i < sequences.length; i++) {
+      const block = this.#blocks[Math.floor(places[i]! / BLOCK_BYTES)]!;
+      const start = places[i]! % BLOCK_BYTES;
+      const bytes = block.subarray(start, start + block.readUInt32LE(start));
+      yield { sequence: sequences[i]!, bytes };
+    }
+  }
+
+  /** The newest event with the id, if it was changed by a record of the tail. */
+  eventOf(eventId: string): ArchivedEvent | undefined {
+    let newest: ArchivedEvent | undefined;
+    for (const event of this.#changedEvents.values()) {
+      if (event.eventId === eventId && event.partition > (newest?.partition ?? 0)) newest = event;
+    }
+    return newest;
+  }
+
+  versions(kind: VersionKind, owner: number): readonly Version[] {
+    return this.#versions.filter((one) => one.kind === kind && one.owner === owner);
+  }
+
+  /** Events that exist. */
+  get events(): Iterable<ArchivedEvent> {
+    return this.#events.values();
+  }
+
+  /** Forgets the records, which are in the archive now. */
+  clear(): void {
+    this.#entries = new Map();
+    this.#changedEvents = new Map();
+    this.#changedPrices = new Map();
+    this.#versions = [];
+    this.#replies = new Map();
+    this.#blocks = [];
+    this.#used = 0;
+    this.bytes = 0;
+  }
+
+  /**
+   * Adds a batch of the log. @param payload - As in `decodeRecords`; valid only during this call.
+   * Cost: O(bytes).
+   */
+  add(payload: Buffer, firstSequence: number, recordCount: number): void {
+    assert(firstSequence === this.sequence + 1, "a tail has one record after the other");
+    let at = 0;
+    for (let i = 0; i < recordCount; i++) {
+      const end = at + payload.readUInt32LE(at);
+      const sequence = firstSequence + i;
+      const type = payload[at + TYPE_AT];
+      const record = payload.subarray(at, end);
+      if (type === RecordType.CATALOG) this.#addCatalog(sequence, record);
+      else {
+        const partitionAt = type === RecordType.MOVE ? MOVE_PARTITION_AT : PRICE_PARTITION_AT;
+        this.#enter(record.readUInt32LE(partitionAt), sequence, record);
+      }
+      at = end;
+    }
+    assert(at === payload.length, "a batch consists of its records");
+    this.sequence = firstSequence + recordCount - 1;
+  }
+
+  /** Records of catalogs, that the history of the log's beginning lacks. */
+  begin(state: State, sequence: number): void {
+    this.sequence = sequence;
+    const { organizations, layouts, events, prices } = state.catalog;
+    const at = { sequence, timeMs: 0, actor: { kind: 0, id: 0 } as const };
+    for (const row of organizations.values()) this.#putOrganization(at, row);
+    for (const { id, document } of layouts.values()) this.#addLayout(at, id, document);
+    for (const row of events.values()) this.#putEvent(row, sequence);
+    for (const { id, eventId } of prices.values()) {
+      this.#putPrice(id, this.#partitionOfEvent.get(eventId)!);
+    }
+  }
+
+  #enter(partition: number, sequence: number, record: Buffer): void {
+    let entries = this.#entries.get(partition);
+    if (entries === undefined) this.#entries.set(partition, (entries = new Entries()));
+    entries.sequences.push(sequence);
+    entries.places.push(this.#copy(record));
+    this.bytes += record.length + ENTRY_BYTES;
+  }
+
+  /** @returns The place of the copy. A record that is longer than a block has one of its own. */
+  #copy(record: Buffer): number {
+    const last = this.#blocks.at(-1);
+    if (last === undefined || this.#used + record.length > last.length) {
+      this.#blocks.push(Buffer.allocUnsafeSlow(Math.max(BLOCK_BYTES, record.length)));
+      this.#used = 0;
+    }
+    const place = (this.#blocks.length - 1) * BLOCK_BYTES + this.#used;
+    this.#blocks.at(-1)!.set(record, this.#used);
+    this.#used += record.length;
+    return place;
+  }
+
+  #addCatalog(sequence: number, bytes: Buffer): void {
+    const timeMs = bytes.readDoubleLE(TIME_AT);
+    let decoded: CatalogRecord | null = null;
+    decodeRecords(bytes, sequence, 1, (_, __, record) => (decoded = record as CatalogRecord));
+    const record = decoded!;
+    const { actor } = record;
+    for (const [event, schemas] of this.#touchedBy(record)) {
+      this.#out.length = 0;
+      const own = this.#ownOf(record, event, schemas);
+      encodeRecord(this.#out, timeMs, own);
+      this.#enter(event.partition, sequence, this.#out.bytes.subarray(0, this.#out.length));
+    }
+    const at = { sequence, timeMs, actor };
+    for (const { table, key } of record.removes) {
+      if (table === "events") this.#removeEvent(String(key), sequence);
+      if (table === "prices") this.#putPrice(Number(key), null);
+      if (table === "layouts")
+        this.#addVersion({ kind: "layout", owner: Number(key), ...at, body: null });
+      if (table === "replies") this.#replies.set(String(key), null);
+    }
+    for (const put of record.puts) this.#put(at, put);
+  }
+
+  #put(at: Pick<Version, "sequence" | "timeMs" | "actor">, put: CatalogPut): void {
+    const { table, row } = put;
+    if (table === "events") this.#putEvent(row, at.sequence);
+    if (table === "prices") this.#putPrice(row.id, this.#partitionOfEvent.get(row.eventId)!);
+    if (table === "organizations") this.#putOrganization(at, row);
+    if (table === "layouts") this.#addLayout(at, row.id, row.document);
+    if (table !== "replies") return;
+    const { id, body } = row;
+    if (body === null) this.#replies.set(id, null);
+    else if (body.length > BODY_IN_MEMORY_MAX) {
+      this.#replies.set(id, body);
+      this.bytes += body.length;
+    }
+  }
+
+  /** Events with a row, or a price, in the record; and the schemas they have around it. */
+  #touchedBy({
+    puts,
+    removes,
+  }: CatalogRecord): Map<Pick<ArchivedEvent, "partition" | "eventId">, Set<number>> {
+    const touched = new Map<number, { event: ArchivedEvent; schemas: Set<number> }>();
+    const add = (partition: number | undefined) => {
+      const event = partition === undefined ? undefined : this.#events.get(partition);
+      if (event === undefined || touched.has(event.partition)) return;
+      touched.set(event.partition, { event, schemas: new Set([event.schemaId]) });
+    };
+    for (const { table, key } of removes) {
+      if (table === "events") add(this.#partitionOfEvent.get(String(key)));
+      if (table === "prices") add(this.#partitionOfPrice.get(Number(key)));
+    }
+    for (const { table, row } of puts) {
+      if (table === "prices") add(this.#partitionOfEvent.get(row.eventId));
+      if (table !== "events") continue;
+      add(row.partition);
+      const event = eventOfRow(row, 0);
+      const known = touched.get(row.partition);
+      if (known === undefined) {
+        touched.set(row.partition, { event, schemas: new Set([row.schemaId]) });
+      } else known.schemas.add(row.schemaId);
+    }
+    return new Map(Array.from(touched.values(), ({ event, schemas }) => [event, schemas]));
+  }
+
+  /** The part of a record that concerns an event. Its layouts are in the versions. */
+  #ownOf(
+    record: CatalogRecord,
+    { partition, eventId }: Pick<ArchivedEvent, "partition" | "eventId">,
+    schemas: ReadonlySet<number>,
+  ): CatalogRecord {
+    const removes = record.removes.filter(({ table, key }) => {
+      if (table === "events") return key === eventId;
+      if (table === "layouts") return schemas.has(Number(key));
+      return table === "prices" && this.#partitionOfPrice.get(Number(key)) === partition;
+    });
+    const puts = record.puts.flatMap((put): CatalogPut[] => {
+      const { table, row } = put;
+      if (table === "events") return row.partition === partition ? [put] : [];
+      if (table === "prices") return row.eventId === eventId ? [put] : [];
+      if (table !== "layouts" || !schemas.has(row.id)) return [];
+      return [{ table, row: { ...row, document: EMPTY_DOCUMENT } }];
+    });
+    const { type, actor, nextId } = record;
+    return { type, actor, nextId, puts, removes };
+  }
+
+  #keep(event: ArchivedEvent): void {
+    this.#events.set(event.partition, event);
+    this.#partitionOfEvent.set(event.eventId, event.partition);
+  }
+
+  #putEvent(row: EventRow, sequence: number): void {
+    const created = this.#events.get(row.partition)?.created ?? sequence;
+    const event = eventOfRow(row, created);
+    this.#keep(event);
+    this.#changedEvents.set(event.partition, event);
+  }
+
+  #removeEvent(eventId: string, removed: number): void {
+    const partition = this.#partitionOfEvent.get(eventId);
+    const event = this.#events.get(partition ?? -1);
+    assert(event !== undefined, "only an existing event is removed");
+    this.#events.delete(event.partition);
+    this.#partitionOfEvent.delete(eventId);
+    this.#changedEvents.set(event.partition, { ...event, removed });
+  }
+
+  #putPrice(id: number, partition: number | null): void {
+    if (partition === null) this.#partitionOfPrice.delete(id);
+    else this.#partitionOfPrice.set(id, partition);
+    this.#changedPrices.set(id, partition);
+  }
+
+  #putOrganization(at: Pick<Version, "sequence" | "timeMs" | "actor">, row: OrganizationRow): void {
+    const { id, bookingEnabled, bookingChangedAtMs } = row;
+    const last = this.#switches.get(id);
+    if (last?.bookingEnabled === bookingEnabled && last.bookingChangedAtMs === bookingChangedAtMs)
+      return;
+    const body = Buffer.from(JSON.stringify({ bookingEnabled, bookingChangedAtMs }));
+    this.#switches.set(id, { bookingEnabled, bookingChangedAtMs });
+    this.#addVersion({ kind: "switch", owner: id, ...at, body });
+  }
+
+  #addLayout(
+    at: Pick<Version, "sequence" | "timeMs" | "actor">,
+    owner: number,
+    document: LayoutDocument,
+  ): void {
+    const body = deflateSync(JSON.stringify(withoutDrawing(document)), { level: 1 });
+    this.#addVersion({ kind: "layout", owner, ...at, body });
+  }
+
+  #addVersion(version: Version): void {
+    this.#versions.push(version);
+    this.bytes += 200 + (version.body?.length ?? 0);
+  }
+}
+
+/** @returns The index of the first number that is greater. */
+function firstAfter(rising: readonly number[], value: number): number {
+  let [low, high] = [0, rising.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (rising[middle]! > value) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+function eventOfRow(
+  { partition, id, organizationId, schemaId }: EventRow,
+  created: number,
+): ArchivedEvent {
+  return { partition, eventId: id, organizationId, schemaId, created, removed: null };
+}
+
+/** @returns Only the members that name and list seats and areas. */
+function withoutDrawing(document: LayoutDocument): LayoutDocument {
+  // As objects, the drawing of a large layout would take up to a hundred megabytes.
+  const isPacked = document instanceof PackedLayout;
+  const plain = isPacked ? unpackDocument(document.bytes, namedMembers) : document;
+  const { sectors, rows, seats } = plain;
+  return {
+    ...EMPTY_DOCUMENT,
+    sectors: sectors.map(({ id, guid, name, ga, type, gaCapacity }) => {
+      return { id, guid, name, ga, type, gaCapacity };
+    }),
+    rows: rows.map(({ id, guid, sectorGuid, rowNumber }) => ({ id, guid, sectorGuid, rowNumber })),
+    seats: seats.map(({ id, guid, rowGuid, name }) => ({ id, guid, rowGuid, name })),
+  };
+}
+
+/** @returns Those members of a sector, row or seat that `withoutDrawing` looks at. */
+function namedMembers(item: unknown): object {
+  const object = item as Sector & Row & Seat;
+  const { id, guid, name, ga, type, gaCapacity, sectorGuid, rowNumber, rowGuid } = object;
+  return { id, guid, name, ga, type, gaCapacity, sectorGuid, rowNumber, rowGuid };
+}
