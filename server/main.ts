@@ -15,7 +15,7 @@ import { ActorKind } from "../engine/records.ts";
 import { isRefused } from "../engine/results.ts";
 import { FORMATS } from "../engine/schema.ts";
 import type { Quota } from "../engine/state.ts";
-import { RecentChanges } from "../persistence/audit/recent-changes.ts";
+import { RecentChanges } from "../persistence/history/recent-changes.ts";
 import { packedLayout, packLayout } from "../persistence/log/layout-packing.ts";
 import {
   ExitCode,

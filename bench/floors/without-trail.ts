@@ -1,12 +1,11 @@
-/** Loaded into a server before it starts: its audit trail never follows the log. */
-import type { StartAuditThread } from "../../persistence/audit/thread.ts";
+/** Loaded into a server before it starts: its history never reads the log. */
 import { realPlatform } from "../../persistence/store/platform.ts";
 
-const startAuditThread: StartAuditThread = () => ({
+const startHistory: typeof realPlatform.startHistory = () => ({
   post: () => {},
   keepAlive: () => {},
   terminate: () => Promise.resolve(),
 });
-Object.assign(realPlatform, { startAuditThread });
-// An orderly end would wait for the trail, for eight seconds.
+Object.assign(realPlatform, { startHistory });
+// An orderly end would wait for the thread.
 process.once("SIGTERM", () => process.exit());

@@ -29,6 +29,7 @@ import type { RowFilter } from "./block.ts";
 import { type EventHistories, SLICE_MOVES, type Slices, type Span } from "./events.ts";
 import { comparing, isInOrder } from "./order.ts";
 import type { EventReplay } from "./replay.ts";
+import type { Tail } from "./tail.ts";
 
 /** Transitions that a question reads, at most. */
 export const READ_MAX = 20_000_000;
@@ -49,12 +50,14 @@ interface Found {
 export class Answers {
   readonly #archive: Archive;
   readonly #histories: EventHistories;
+  readonly #tail: Tail;
   /** By partition and sequence number; the least recently used first. */
   readonly #kept = new Map<string, EventReplay>();
 
-  constructor(archive: Archive, histories: EventHistories) {
+  constructor(archive: Archive, histories: EventHistories, tail: Tail) {
     this.#archive = archive;
     this.#histories = histories;
+    this.#tail = tail;
   }
 
   get extent(): TrailExtent {
@@ -62,12 +65,9 @@ export class Answers {
   }
 
   /** Cost: O(transitions of the event, once), then O(those of the question). */
-  *answer(
-    question: AuditQuestion,
-    replyOf: (id: string) => string | null,
-  ): Slices<AuditOutcome<AuditAnswers[AuditTopic]>> {
+  *answer(question: AuditQuestion): Slices<AuditOutcome<AuditAnswers[AuditTopic]>> {
     const { extent } = this;
-    if (question.about === "reply") return { gap: null, value: replyOf(question.id), extent };
+    if (question.about === "reply") return { gap: null, value: this.#replyOf(question.id), extent };
     const event = this.#histories.eventOf(question.eventId);
     if (event === undefined) return { gap: AuditGap.NO_EVENT, extent };
     switch (question.about) {
@@ -86,6 +86,11 @@ export class Answers {
         return yield* this.#past(event, question);
     }
     return question satisfies never;
+  }
+
+  #replyOf(id: string): string | null {
+    const known = this.#tail.replyOf(id);
+    return known === undefined ? this.#archive.reply(id) : known;
   }
 
   *#transitions(event: ArchivedEvent, query: TransitionQuery): Slices<TransitionPage | AuditGap> {

@@ -7,13 +7,21 @@
 import { crc32, deflateSync, inflateSync } from "node:zlib";
 import type { TrailExtent } from "../../engine/queries/history.ts";
 import type { Actor } from "../../engine/records.ts";
-import { Malformed } from "../disk/faults.ts";
+import { namesIn, type ReadDisk } from "../disk/disk.ts";
+import { Malformed, only } from "../disk/faults.ts";
 import { ensureFormat, FORMATS } from "../disk/formats.ts";
-import { openSqlWriter, type SqlFile, type SqlRow } from "../disk/sqlite.ts";
+import {
+  openSqlWriter,
+  readSqlFile,
+  removeFilesBeside,
+  SqlFault,
+  type SqlFile,
+  type SqlRow,
+} from "../disk/sqlite.ts";
 import { isCount } from "../log/bytes.ts";
 import type { ChainMark } from "../log/log-reader.ts";
 
-export const HISTORY_FILE = "history.sqlite";
+export const AUDIT_FILE = "audit.sqlite";
 
 /** A fast level: a higher one saves a tenth of the bytes for twice the time. */
 const LEVEL = 3;
@@ -109,12 +117,13 @@ export type ChunkHead = Pick<Chunk, "first" | "last" | "moves"> & { readonly has
 
 export class Archive {
   readonly #sql: SqlFile;
+  readonly #storeId: string;
   /** As committed. */
   row: HistoryRow;
 
   /** Opens the file, and creates the tables of an empty one. @throws Malformed, SqlFault. */
-  constructor(path: string, storeId: string) {
-    this.#sql = openSqlWriter(path);
+  constructor(path: string, storeId: string, open: (path: string) => SqlFile = openSqlWriter) {
+    this.#sql = open(path);
     try {
       if (this.#sql.row("SELECT 1 FROM sqlite_schema") === undefined) {
         this.#sql.execute(`BEGIN IMMEDIATE;${SCHEMA}`);
@@ -122,11 +131,17 @@ export class Archive {
         this.#sql.run(insert, FORMATS.trail.version, storeId);
         this.#sql.execute("COMMIT");
       }
-      this.row = readHistoryRow(this.#sql, storeId);
+      this.#storeId = storeId;
+      this.row = this.read();
     } catch (error) {
       this.#sql.close();
       throw error;
     }
+  }
+
+  /** @returns The row as it is in the file. @throws Malformed, SqlFault. */
+  read(): HistoryRow {
+    return readHistoryRow(this.#sql, this.#storeId);
   }
 
   get extent(): Omit<TrailExtent, "lastSequence"> {
@@ -208,10 +223,16 @@ export class Archive {
     return row === undefined ? undefined : eventIn(row);
   }
 
-  eventAt(partition: number): ArchivedEvent {
+  eventAt(partition: number): ArchivedEvent | undefined {
     const row = this.#sql.row("SELECT * FROM events WHERE partition = ?", partition);
-    if (row === undefined) throw new Malformed(`event ${partition}`, "none");
-    return eventIn(row);
+    return row === undefined ? undefined : eventIn(row);
+  }
+
+  /** Every event, in the order of creation, also those that were deleted. */
+  *allEvents(): Generator<ArchivedEvent> {
+    for (const row of this.#sql.rows("SELECT * FROM events ORDER BY partition")) {
+      yield eventIn(row);
+    }
   }
 
   /** Events that exist. */
@@ -296,6 +317,44 @@ export class Archive {
     };
   }
 
+  /** @returns The last record of a chunk that ends before a time; 0 for none. */
+  lastBefore(timeMs: number): number {
+    const row = this.#sql.row("SELECT max(last) AS last FROM chunks WHERE lastMs < ?", timeMs);
+    return Number(row?.["last"] ?? 0);
+  }
+
+  /** Partitions with chunks before a record, other than an image alone. */
+  agedBefore(sequence: number): number[] {
+    const select = `SELECT partition FROM chunks WHERE last < ?
+      GROUP BY partition HAVING count(*) > 1 OR sum(moves) > 0`;
+    return this.#sql.list(select, sequence).map(({ partition }) => Number(partition));
+  }
+
+  /** Removes the chunks of an event that begin before a record. */
+  removeChunks(partition: number, before: number): void {
+    this.#sql.run("DELETE FROM chunks WHERE partition = ? AND first < ?", partition, before);
+  }
+
+  removeEvent(partition: number): void {
+    this.#sql.run("DELETE FROM chunks WHERE partition = ?", partition);
+    this.#sql.run("DELETE FROM events WHERE partition = ?", partition);
+  }
+
+  /** Removes versions that no chunk needs any more. */
+  removeOldVersions(): void {
+    this.#sql.run(`DELETE FROM versions WHERE EXISTS (
+      SELECT 1 FROM versions AS later WHERE later.kind = versions.kind
+      AND later.owner = versions.owner AND later.sequence > versions.sequence
+      AND later.sequence < (SELECT min(first) FROM chunks))`);
+  }
+
+  /** Events of an organization, and those of a schema. */
+  partitionsOf(kind: VersionKind, owner: number): number[] {
+    const column = kind === "layout" ? "schemaId" : "organizationId";
+    const select = `SELECT partition FROM events WHERE ${column} = ? AND removed IS NULL`;
+    return this.#sql.list(select, owner).map(({ partition }) => Number(partition));
+  }
+
   /** Partitions with records of their own after a record. */
   changedAfter(sequence: number): number[] {
     const select = "SELECT DISTINCT partition FROM chunks WHERE last > ?";
@@ -349,4 +408,58 @@ export function readHistoryRow(sql: SqlFile, storeId: string): HistoryRow {
     firstSequence: Number(firstSequence),
     firstTimeMs: Number(firstTimeMs),
   };
+}
+
+/** Reads the archive of a data folder. @throws As `readFileOf`. */
+export function readAuditFile<T>(disk: ReadDisk, folder: string, read: (sql: SqlFile) => T): T {
+  return readFileOf(disk, folder, AUDIT_FILE, read);
+}
+
+/**
+ * Reads an SQLite file of a data folder, even while a process uses it. Leaves no new file beside
+ * it. @throws SqlFault.
+ */
+export function readFileOf<T>(
+  disk: ReadDisk,
+  folder: string,
+  name: string,
+  read: (sql: SqlFile) => T,
+): T {
+  const path = `${folder}/${name}`;
+  // A write-ahead log of a killed process must stay: it may have commits that the file lacks.
+  const hasLog = namesIn(disk, folder).includes(`${name}-wal`);
+  try {
+    return readSqlFile(path, read);
+  } finally {
+    if (!hasLog) removeFilesBeside(path);
+  }
+}
+
+/**
+ * @param folder - The data folder.
+ * @returns The last record in the archive; later ones must stay in the log. 0 when the file cannot be
+ * read, because it will be rebuilt from the whole log; null when there is no file.
+ */
+export function auditedSequence(disk: ReadDisk, folder: string, storeId: string): number | null {
+  if (!namesIn(disk, folder).includes(AUDIT_FILE)) return null;
+  try {
+    return readAuditFile(disk, folder, (sql) => readHistoryRow(sql, storeId).sequence);
+  } catch (error) {
+    only(error, SqlFault, Malformed);
+    return 0;
+  }
+}
+
+/** Names of the actor kinds; index: an `ActorKind`. */
+export const ACTOR_NAMES = ["SYSTEM", "ORGANIZATION", "TENANT", "ACCOUNT"] as const;
+
+/** @returns The first problem in the chunks of an archive; null when they are intact. */
+export function problemInChunks(sql: SqlFile): string | null {
+  for (const row of sql.rows("SELECT * FROM chunks")) {
+    const { partition, first, last, image, records, digest } = row;
+    const place = { partition: Number(partition), first: Number(first), last: Number(last) };
+    if (digestOf(place, image as Buffer | null, records as Buffer) === digest) continue;
+    return `another digest of event ${place.partition} from record ${place.first} on`;
+  }
+  return null;
 }

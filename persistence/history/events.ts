@@ -26,6 +26,14 @@ const NOTHING = () => {};
 /** Work in slices: each `yield` ends one. */
 export type Slices<Value> = Generator<void, Value, void>;
 
+/** Runs all slices at once. */
+export function finish<Value>(slices: Slices<Value>): Value {
+  for (;;) {
+    const { done, value } = slices.next();
+    if (done === true) return value;
+  }
+}
+
 /** Records of an event from an image on, or from its creation on. */
 export interface Span {
   /** Its first record comes after this one. */

@@ -1,7 +1,7 @@
 /** The order in which transitions are listed. */
 import { STATE_NAMES } from "../../engine/inventory/states.ts";
 import type { Transition, TransitionQuery, TransitionSort } from "../../engine/queries/history.ts";
-import { ACTOR_NAMES } from "../audit/file.ts";
+import { ACTOR_NAMES } from "./archive.ts";
 
 /** Times rise with sequence numbers. */
 const IN_ORDER: ReadonlySet<TransitionSort> = new Set<TransitionSort>(["sequence", "time"]);

@@ -88,6 +88,9 @@ export class Tail {
     return { events, prices, versions: this.#versions, replies: this.#replies };
   }
 
+  /** Milliseconds since 1970: the time of the oldest record; Infinity without any. */
+  oldestMs = Infinity;
+
   /** Partitions with records of their own. */
   get partitions(): Iterable<number> {
     return this.#entries.keys();
@@ -120,6 +123,18 @@ export class Tail {
     return newest;
   }
 
+  /** The body of a stored reply, or that it was dropped; undefined when the tail does not say. */
+  replyOf(id: string): string | null | undefined {
+    return this.#replies.get(id);
+  }
+
+  /** Events with records after a record. */
+  *changedAfter(sequence: number): Generator<number> {
+    for (const [partition, { sequences }] of this.#entries) {
+      if (sequences.at(-1)! > sequence) yield partition;
+    }
+  }
+
   versions(kind: VersionKind, owner: number): readonly Version[] {
     return this.#versions.filter((one) => one.kind === kind && one.owner === owner);
   }
@@ -139,6 +154,7 @@ export class Tail {
     this.#blocks = [];
     this.#used = 0;
     this.bytes = 0;
+    this.oldestMs = Infinity;
   }
 
   /**
@@ -148,6 +164,7 @@ export class Tail {
   add(payload: Buffer, firstSequence: number, recordCount: number): void {
     assert(firstSequence === this.sequence + 1, "a tail has one record after the other");
     let at = 0;
+    if (recordCount > 0) this.oldestMs = Math.min(this.oldestMs, payload.readDoubleLE(TIME_AT));
     for (let i = 0; i < recordCount; i++) {
       const end = at + payload.readUInt32LE(at);
       const sequence = firstSequence + i;
@@ -164,8 +181,9 @@ export class Tail {
     this.sequence = firstSequence + recordCount - 1;
   }
 
-  /** Records of catalogs, that the history of the log's beginning lacks. */
+  /** Begins with a state, because the log has lost its beginning. @param sequence - Its last record. */
   begin(state: State, sequence: number): void {
+    assert(this.sequence === 0, "an empty tail begins once");
     this.sequence = sequence;
     const { organizations, layouts, events, prices } = state.catalog;
     const at = { sequence, timeMs: 0, actor: { kind: 0, id: 0 } as const };

@@ -124,7 +124,7 @@ export type {
   HostRole,
   HostStatus,
 } from "../cluster/options.ts";
-export type { AuditReport } from "../audit/keeper.ts";
+export type { AuditReport } from "../history/keeper.ts";
 export {
   DiskFault,
   FolderRefused,

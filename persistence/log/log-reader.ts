@@ -4,7 +4,7 @@
  */
 import { baseOfCell, cellOf } from "../../engine/cells.ts";
 import type { StorePlace } from "../disk/data-folder.ts";
-import { type DiskFile, namesIn, type ReadDisk } from "../disk/disk.ts";
+import { namesIn, type ReadDisk, type ReadFile } from "../disk/disk.ts";
 import { LogCorrupt, Malformed, only } from "../disk/faults.ts";
 import { ensureFormat, FORMATS } from "../disk/formats.ts";
 import { readFileNow } from "../disk/transfer.ts";
@@ -39,6 +39,8 @@ export type OnProgress = (done: number, total: number) => void;
 
 export interface ReadOptions extends StorePlace<ReadDisk> {
   readonly replay: Replay;
+  /** As in `LogScan`. */
+  readonly onBatch?: OnBatch | undefined;
   /** Null to read from the first record on. */
   readonly start: LogStart | null;
   /** Reading ends with the frame of this record, which must be on disk. */
@@ -68,10 +70,10 @@ export interface ReadLog {
  * @throws LogCorrupt on damage, DiskFault when a read fails.
  */
 export function readLog(options: ReadOptions): ReadLog {
-  const { disk, folder, storeId, replay, start, until } = options;
+  const { disk, folder, storeId, replay, start, until, onBatch } = options;
   const log = `${folder}/${LOG_FOLDER}`;
   const places = placesFrom(log, findSegments(disk, folder), start);
-  const scan = new LogScan(storeId, replay, start);
+  const scan = new LogScan(storeId, replay, start, onBatch);
   let newest: ReadSegment | null = null;
   let memory: Buffer | undefined;
   let validBytes = 0;
@@ -214,12 +216,7 @@ export class LogScan {
   #opensEpoch = false;
 
   /** @param onBatch - Gets the batches after the start in place of `replay`, which decodes them. */
-  constructor(
-    storeId: string,
-    replay: Replay,
-    start: LogStart | null = null,
-    onBatch?: OnBatch,
-  ) {
+  constructor(storeId: string, replay: Replay, start: LogStart | null = null, onBatch?: OnBatch) {
     this.storeId = storeId;
     this.#onBatch = onBatch;
     this.start = start;
@@ -470,14 +467,14 @@ export function startOfFirst({ number, firstSequence }: SegmentPlace): LogStart 
 /** Bytes that are read ahead. */
 const STEP_BYTES = 1024 * 1024;
 
-export interface FollowOptions extends StorePlace, Pick<ReadOptions, "start" | "replay"> {
+export interface FollowOptions extends StorePlace<ReadDisk>, Pick<ReadOptions, "start" | "replay"> {
   /** As in `LogScan`. */
   readonly onBatch?: OnBatch;
 }
 
 /** The segment that is being read. Only the next frame, or what was read ahead, is in memory. */
 interface Open extends SegmentBytes {
-  readonly file: DiskFile;
+  readonly file: ReadFile;
   /** A segment of a host that follows grows. */
   sizeBytes: number;
   bytes: Buffer;
@@ -501,10 +498,11 @@ export class LogFollower {
   /**
    * Replays the records up to `until`.
    * @param until - The last record of a batch that is on disk.
+   * @param onFrame - Called after each frame, with the last record so far and its chain.
    * @throws LogCorrupt on damage, DiskFault when the disk fails; the reader is unusable afterwards.
    * Cost: O(bytes since it last stopped); memory O(bytes of the longest frame).
    */
-  read(until: number): void {
+  read(until: number, onFrame?: (reached: ChainMark | null) => void): void {
     const scan = this.#scan;
     // What was after the last frame may have been written meanwhile.
     if (this.#segment !== null) {
@@ -516,7 +514,10 @@ export class LogFollower {
       this.#fillFrame(segment);
       const end = scan.frame(segment, segment.at);
       if (end === null) this.close();
-      else segment.at = end;
+      else {
+        segment.at = end;
+        onFrame?.(scan.lastMark);
+      }
     }
   }
 

@@ -4,7 +4,7 @@
  * process that opens it continues the log in a new epoch.
  */
 import { basename, dirname, resolve } from "node:path";
-import { AUDIT_FILE, readFileOf } from "../audit/file.ts";
+import { AUDIT_FILE, readFileOf } from "../history/archive.ts";
 import { WEBHOOKS_FILE } from "../deliveries.ts";
 import {
   CLUSTER_CELL,

@@ -11,7 +11,7 @@ import {
   RecordType,
 } from "../../engine/records.ts";
 import type { State } from "../../engine/state.ts";
-import { ACTOR_NAMES } from "../audit/file.ts";
+import { ACTOR_NAMES } from "../history/archive.ts";
 import { ensureStore, readStore, type StorePlace } from "../disk/data-folder.ts";
 import type { Disk, ReadDisk } from "../disk/disk.ts";
 import { LogCorrupt, only, SnapshotsDamaged } from "../disk/faults.ts";

@@ -1,7 +1,7 @@
 /** A copy of a store that comes as messages of another host: see `join.ts`. */
 import { createHash, type Hash } from "node:crypto";
 import { dirname } from "node:path";
-import { AUDIT_FILE } from "../audit/file.ts";
+import { AUDIT_FILE } from "../history/archive.ts";
 import { WEBHOOKS_FILE } from "../deliveries.ts";
 import { ensureStore } from "../disk/data-folder.ts";
 import { type CopyDisk, type DiskFile, namesIn, type ReadFile } from "../disk/disk.ts";

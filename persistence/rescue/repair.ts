@@ -6,16 +6,14 @@
 import { basename, dirname } from "node:path";
 import { STATE_NAMES } from "../../engine/inventory/states.ts";
 import {
-  AuditGap,
-  type AuditOutcome,
-  type AuditQuestion,
   type Transition,
   type TransitionPage,
   type TransitionQuery,
 } from "../../engine/queries/history.ts";
 import type { State } from "../../engine/state.ts";
-import { ACTOR_NAMES, AUDIT_FILE, readAuditFile } from "../audit/file.ts";
-import { AuditReader } from "../audit/reader.ts";
+import { ACTOR_NAMES, AUDIT_FILE, readAuditFile } from "../history/archive.ts";
+import { finish } from "../history/events.ts";
+import { OpenHistory } from "../history/keeper.ts";
 import {
   readStore,
   shareFolder,
@@ -24,8 +22,8 @@ import {
   upgradeStore,
 } from "../disk/data-folder.ts";
 import { type Disk, namesIn, type ReadDisk } from "../disk/disk.ts";
-import { only } from "../disk/faults.ts";
-import { SqlFault } from "../disk/sqlite.ts";
+import { Malformed, only } from "../disk/faults.ts";
+import { openSqlReader, SqlFault } from "../disk/sqlite.ts";
 import { createFileNow, makeFoldersNow, readFileNow, writeFileNow } from "../disk/transfer.ts";
 import { LOG_FOLDER, segmentName } from "../log/frame.ts";
 import { findSegments } from "../log/log-reader.ts";
@@ -347,41 +345,28 @@ function withTrail<T>(
   if (!isReadable(disk, folder)) return use(null);
   // The outer connection removes the files that SQLite keeps beside.
   return readAuditFile(disk, folder, () => {
-    let outcome: AuditOutcome<unknown> = NO_ANSWER;
-    const reader = new AuditReader({
-      folder,
-      storeId,
-      send: (message) => {
-        if (message.kind === "answer") outcome = message.outcome;
-      },
-    });
-    const ask = (question: AuditQuestion): AuditOutcome<unknown> => {
-      reader.ask({ kind: "ask", id: 0, asker: "repair", question, opened: 1 });
-      for (let isWaiting = true; isWaiting;) isWaiting = reader.step();
-      return outcome;
-    };
+    let history: OpenHistory | null = null;
     try {
-      const { extent } = ask({ about: "owner", eventId: "" });
-      if (extent === null) return use(null);
+      const { answers } = (history = new OpenHistory({
+        disk,
+        folder,
+        storeId,
+        openSql: openSqlReader,
+      }));
       const page: Trail["page"] = (eventId, query) => {
-        const answer = ask({ about: "transitions", eventId, query });
-        if (answer.gap === AuditGap.UNAVAILABLE) throw new TrailUnreadable();
-        return answer.gap === null ? (answer.value as TransitionPage) : NO_TRANSITIONS;
+        const outcome = finish(answers.answer({ about: "transitions", eventId, query }));
+        return outcome.gap === null ? (outcome.value as TransitionPage) : NO_TRANSITIONS;
       };
-      return use({ lastSequence: extent.lastSequence, page });
+      return use({ lastSequence: answers.extent.lastSequence, page });
     } catch (error) {
-      if (!(error instanceof TrailUnreadable)) throw error;
+      only(error, SqlFault, Malformed);
       return use(null);
     } finally {
-      reader.close();
+      history?.close();
     }
   });
 }
 
-/** The trail is damaged where its transitions are. */
-class TrailUnreadable extends Error {}
-
-const NO_ANSWER = { gap: AuditGap.UNAVAILABLE, extent: null };
 const NO_TRANSITIONS: TransitionPage = { transitions: [], total: 0 };
 
 function isReadable(disk: ReadDisk, folder: string): boolean {

@@ -3,7 +3,7 @@
  * the audit trail, the deliveries, and that every way of recovery leads to the same state.
  */
 import { digest } from "../../engine/verify.ts";
-import { AUDIT_FILE, readFileOf } from "../audit/file.ts";
+import { AUDIT_FILE, problemInChunks, readFileOf } from "../history/archive.ts";
 import { SECRET, readStore } from "../disk/data-folder.ts";
 import { type ReadDisk, namesIn } from "../disk/disk.ts";
 import { Malformed, only } from "../disk/faults.ts";
@@ -62,7 +62,11 @@ export function verifyFolder({ disk, folder, onWork }: VerifyOptions): Verified 
     const path = `${folder}/${LOG_FOLDER}`;
     findings.push({ path, offset: null, expected: "the segments of the log", found: "none" });
   }
-  findings.push(...projectionFindings(options, AUDIT_FILE, SOUND_TRAIL, problemIn));
+  const checkTrail = (sql: SqlFile) => {
+    const isEmpty = sql.row("SELECT 1 FROM sqlite_schema") === undefined;
+    return problemIn(sql) ?? (isEmpty ? null : problemInChunks(sql));
+  };
+  findings.push(...projectionFindings(options, AUDIT_FILE, SOUND_TRAIL, checkTrail));
   const checkDeliveries = (sql: SqlFile) => {
     const problem = problemIn(sql);
     if (problem === null) readPosition(sql, storeId);

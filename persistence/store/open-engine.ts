@@ -10,7 +10,7 @@ import type { Engine, Outcome } from "../../engine/engine.ts";
 import { ActorKind } from "../../engine/records.ts";
 import { type FieldError, isGranted, Result as Codes } from "../../engine/results.ts";
 import type { State } from "../../engine/state.ts";
-import type { AuditThread } from "../audit/thread.ts";
+import type { HistoryThread } from "../history/thread.ts";
 import type { ClusterHost } from "../cluster/host.ts";
 import { containsStore } from "../disk/data-folder.ts";
 import { realDisk } from "../disk/disk.ts";
@@ -64,7 +64,7 @@ export class Store {
   /** The master secret of the keys, 64 hexadecimal digits. */
   readonly secret: string;
   /** Every transition of every seat and area; null when `audit` was not given. */
-  readonly audit: AuditThread | null;
+  readonly audit: HistoryThread | null;
   /** The host of a cluster that leads; null for a store on this host alone. */
   readonly cluster: ClusterHost | null;
   readonly #store: OpenStore;

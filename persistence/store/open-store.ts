@@ -7,9 +7,9 @@ import { assert } from "../../engine/assert.ts";
 import { Engine, type Position } from "../../engine/engine.ts";
 import type { Observer } from "../../engine/ports.ts";
 import type { State } from "../../engine/state.ts";
-import { auditedSequence } from "../audit/file.ts";
-import { type AuditReport, makeAuditFile } from "../audit/keeper.ts";
-import { AuditThread } from "../audit/thread.ts";
+import { auditedSequence } from "../history/archive.ts";
+import { type AuditReport, makeAuditFile } from "../history/keeper.ts";
+import { HistoryThread } from "../history/thread.ts";
 import { CellKeys } from "../cluster/etcd.ts";
 import { FollowedLog } from "../cluster/follower.ts";
 import { ClusterHost } from "../cluster/host.ts";
@@ -116,7 +116,7 @@ export interface OpenStore {
   readonly report: StateReport;
   readonly dataFolder: DataFolder;
   /** Null when the store was opened without `audit`. */
-  readonly audit: AuditThread | null;
+  readonly audit: HistoryThread | null;
   readonly snapshots: Snapshots;
   /** The host of a cluster that leads; null for a store on a single host. */
   readonly cluster: ClusterHost | null;
@@ -134,8 +134,7 @@ export interface OpenStore {
 
 /** How often expired holds of all events are ended and the last snapshot's age is checked. */
 const SWEEP_MS = 500;
-/** How long `prepareClose` waits for the trail and for the snapshot. */
-const TRAIL_MS_MAX = 4_000;
+/** How long `prepareClose` waits for the snapshot. */
 const FINAL_MS_MAX = 12_000;
 /** How long the close of a process that ends waits for the trail. */
 const TRAIL_END_MS_MAX = 100;
@@ -178,7 +177,7 @@ interface Prepared {
   readonly state: State;
   readonly log: LogWriter | HostLog;
   readonly report: StateReport;
-  readonly audit: AuditThread | null;
+  readonly audit: HistoryThread | null;
   readonly thread: SnapshotThread;
   readonly snapshots: Snapshots;
   readonly observer: Observer;
@@ -274,11 +273,7 @@ function begin(prepared: Prepared, { journal, position, cluster }: Led): OpenSto
   const parts = { engine, journal, report, dataFolder, audit, snapshots, cluster: cluster ?? null };
   const prepareClose = async () => {
     thread.hurry();
-    // Every answer is given from all records that are on disk at the time of the question.
-    const catchUp = () => audit?.ask({ about: "owner", eventId: "" }, "shutdown");
-    await within(scheduler, TRAIL_MS_MAX, catchUp());
     await snapshots.final(FINAL_MS_MAX);
-    await within(scheduler, TRAIL_MS_MAX, catchUp());
   };
   let closing: Promise<void> | undefined;
   const close = (isEnding = false) => {
@@ -289,22 +284,21 @@ function begin(prepared: Prepared, { journal, position, cluster }: Led): OpenSto
 }
 
 function openAudit(
-  { disk, scheduler, startAuditThread: startThread, startAuditReader: startReader }: Platform,
+  { disk, scheduler, startHistory: start }: Platform,
   { audit, folder }: StoreOptions,
   {
     storeId,
     journal,
   }: { readonly storeId: string; readonly journal: Pick<LogWriter, "mark" | "whenWritten"> },
-): AuditThread | null {
+): HistoryThread | null {
   if (audit === undefined) return null;
   makeAuditFile(disk, folder);
-  const projected = auditedSequence(disk, folder, storeId) ?? 0;
+  const archived = auditedSequence(disk, folder, storeId) ?? 0;
   const source = {
     mark: () => journal.mark,
     whenWritten: (done: () => void) => journal.whenWritten(done),
   };
-  const threads = { scheduler, startThread, startReader };
-  return new AuditThread({ ...audit, folder, storeId, projected, ...source, ...threads });
+  return new HistoryThread({ ...audit, folder, storeId, archived, ...source, start, scheduler });
 }
 
 /** The folder is not released while the trail's thread still writes to it. */

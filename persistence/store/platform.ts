@@ -1,10 +1,9 @@
 /** The platform that a store runs on, and the real one. */
 import { randomBytes } from "node:crypto";
-import type { StartReader } from "../audit/reader.ts";
-import type { StartAuditThread } from "../audit/thread.ts";
 import { type Disk, realDisk } from "../disk/disk.ts";
 import { type MachineTime, realScheduler, realTime, type Scheduler } from "../disk/clock.ts";
-import { workerThread } from "../disk/worker.ts";
+import { type StartWorker, workerThread } from "../disk/worker.ts";
+import type { HistoryProgram } from "../history/thread.ts";
 import type { StartSnapshotThread } from "../snapshot/thread.ts";
 
 export interface Platform {
@@ -15,10 +14,8 @@ export interface Platform {
   readonly randomBytes: (count: number) => Buffer;
   /** Starts the program `snapshot-worker.ts`. */
   readonly startSnapshotThread: StartSnapshotThread;
-  /** Starts the program `audit-worker.ts`. */
-  readonly startAuditThread: StartAuditThread;
-  /** Starts the program `audit-reader.ts`. */
-  readonly startAuditReader: StartReader;
+  /** Starts the program `history-worker.ts`. */
+  readonly startHistory: StartWorker<HistoryProgram>;
 }
 
 const program = (name: string) => new URL(`./${name}.js`, import.meta.url);
@@ -29,6 +26,5 @@ export const realPlatform: Platform = {
   scheduler: realScheduler,
   randomBytes,
   startSnapshotThread: workerThread(program("snapshot-worker"), "frontrow snapshots"),
-  startAuditThread: workerThread(program("audit-worker"), "frontrow audit"),
-  startAuditReader: workerThread(program("audit-reader"), "frontrow audit reader"),
+  startHistory: workerThread(program("history-worker"), "frontrow history"),
 };

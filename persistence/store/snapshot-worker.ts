@@ -1,6 +1,6 @@
 /** The program of the thread that writes snapshots. */
 import { workerData } from "node:worker_threads";
-import { auditedSequence } from "../audit/file.ts";
+import { auditedSequence } from "../history/archive.ts";
 import { realDisk } from "../disk/disk.ts";
 import { portOfThisThread } from "../disk/worker.ts";
 import { serveSnapshots, type SnapshotThreadData } from "../snapshot/thread.ts";

@@ -2,8 +2,10 @@
 import type { IncomingMessage } from "node:http";
 import path from "node:path";
 import { text as textOfStream } from "node:stream/consumers";
-import { AUDIT_FILE, readAuditFile } from "../../persistence/audit/file.ts";
-import { historyOf } from "../../persistence/audit/transitions.ts";
+import { STATE_NAMES } from "../../engine/inventory/states.ts";
+import { ACTOR_NAMES, AUDIT_FILE } from "../../persistence/history/archive.ts";
+import { finish } from "../../persistence/history/events.ts";
+import { type OpenHistory, readHistory } from "../../persistence/history/keeper.ts";
 import { WEBHOOKS_FILE } from "../../persistence/deliveries.ts";
 import { ensureStore, readStore, shareFolder } from "../../persistence/disk/data-folder.ts";
 import { realDisk } from "../../persistence/disk/disk.ts";
@@ -11,6 +13,7 @@ import {
   DiskFault,
   ExitCode,
   FolderRefused,
+  LogCorrupt,
   Malformed,
   only,
 } from "../../persistence/disk/faults.ts";
@@ -129,20 +132,51 @@ export function history(given: string, { event }: HistoryFlags): number {
   ensureStore(realDisk, folder);
   const { storeId } = readStore(realDisk, folder);
   const output = new Output();
+  let opened: OpenHistory | null = null;
   try {
-    readAuditFile(realDisk, folder, (sql) => {
-      for (const entry of historyOf(sql, storeId, event)) {
-        if (!output.line(JSON.stringify(entry))) break;
-      }
-    });
+    opened = readHistory({ disk: realDisk, folder, storeId });
+    for (const entry of entriesOf(opened, event)) {
+      if (!output.line(JSON.stringify(entry))) break;
+    }
     return Exit.DONE;
   } catch (error) {
-    only(error, SqlFault, Malformed);
-    const reason = `its audit trail cannot be read: ${error.message}`;
+    only(error, SqlFault, Malformed, LogCorrupt);
+    const reason = `its history cannot be read: ${error.message}`;
     throw new FolderRefused(folder, reason, ExitCode.CONFIGURATION, error);
   } finally {
+    opened?.close();
     // Also after damage: the transitions before it are shown.
     output.flush();
+  }
+}
+
+/** Events in the order of their creation, each with its transitions in order. */
+function* entriesOf(
+  { archive, tail, histories }: OpenHistory,
+  eventId?: string,
+): Generator<object> {
+  const events = new Map(Array.from(archive.allEvents(), (event) => [event.partition, event]));
+  for (const [partition, event] of tail.changes.events) events.set(partition, event);
+  for (const event of [...events.values()].sort((a, b) => a.partition - b.partition)) {
+    if (eventId !== undefined && event.eventId !== eventId) continue;
+    for (const span of histories.spansOf(event)) {
+      const block = finish(histories.block(event, span));
+      for (let record = 0, row = 0; record < block.recordCount; record++) {
+        for (; row < block.rowsFrom(record + 1); row++) {
+          const { timeMs, actor, isArea: _, from, to, ...rest } = block.transition(record, row);
+          yield {
+            eventId: event.eventId,
+            ...rest,
+            // In UTC.
+            time: new Date(timeMs).toISOString().slice(0, -1),
+            actor: ACTOR_NAMES[actor.kind],
+            actorId: actor.id,
+            fromState: from === null ? null : STATE_NAMES[from],
+            toState: to === null ? null : STATE_NAMES[to],
+          };
+        }
+      }
+    }
   }
 }
 

@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto";
 import type { WebhookFilter, WebhookType } from "../../engine/catalog.ts";
 import type { EventChange } from "../../engine/queries/history.ts";
-import type { FollowedTrail } from "../../persistence/audit/followed-trail.ts";
+import type { FollowedHistory } from "../../persistence/history/followed.ts";
 import type { DeliveryFile, Lane, PendingDelivery } from "../../persistence/deliveries.ts";
 import type { Emitter, Handlers } from "../../persistence/disk/worker.ts";
 import { changeView } from "../live/change-view.ts";
@@ -43,7 +43,7 @@ export const GONE = 410;
 /** What a courier needs from outside. */
 export interface CourierPorts {
   readonly file: DeliveryFile;
-  readonly openTrail: () => FollowedTrail;
+  readonly openHistory: () => FollowedHistory;
   readonly attempt: (attempt: Attempt) => Promise<AttemptResult>;
   readonly allowsPrivate: boolean;
   readonly nowMs: () => number;
@@ -73,7 +73,7 @@ export class Courier {
   #inFlightBytes = 0;
   /** Tries whose result is not in the file yet. */
   #ended: Ended[] = [];
-  #trail: FollowedTrail | null = null;
+  #trail: FollowedHistory | null = null;
   readonly #open = new OpenPlaces((...at) => this.#trail!.openPlaces(...at));
   /** Compressed bytes that wait, by webhook. */
   #waiting: Map<number, number>;
@@ -127,11 +127,15 @@ export class Courier {
    * @throws SqlFault, Malformed.
    */
   follow(until: number): void {
-    const { file, openTrail, report, nowMs } = this.#ports;
-    this.#trail?.close();
-    this.#trail = null;
-    // It may be another file since then.
-    const trail = (this.#trail = openTrail());
+    const { file, openHistory, report, nowMs } = this.#ports;
+    const trail = (this.#trail ??= openHistory());
+    try {
+      trail.follow(until);
+    } catch (error) {
+      this.#trail = null;
+      trail.close();
+      throw error;
+    }
     const { firstSequence, lastSequence: last } = trail.extent;
     const lastSequence = Math.min(last, until);
     if (lastSequence <= file.followed) return;

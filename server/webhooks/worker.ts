@@ -1,8 +1,9 @@
 /** The program of the thread of the webhooks. */
 import { workerData } from "node:worker_threads";
-import { FollowedTrail } from "../../persistence/audit/followed-trail.ts";
 import { emitterOf, portOfThisThread, serve } from "../../persistence/disk/worker.ts";
+import { realDisk } from "../../persistence/disk/disk.ts";
 import { openDeliveries } from "../../persistence/deliveries.ts";
+import { FollowedHistory } from "../../persistence/history/followed.ts";
 import { attempt } from "./attempt.ts";
 import { Courier, WebhookService } from "./courier.ts";
 import type { WebhookProgram, WebhookThreadData } from "./messages.ts";
@@ -14,7 +15,7 @@ const report = (message: string) => emit("report", message);
 const file = openDeliveries({ folder, storeId, sequence, report });
 const ports = {
   file,
-  openTrail: () => new FollowedTrail(folder, storeId),
+  openHistory: () => new FollowedHistory({ disk: realDisk, folder, storeId }),
   attempt,
   allowsPrivate,
   nowMs: () => Date.now(),

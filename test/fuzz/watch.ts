@@ -3,7 +3,7 @@
  * change the state, and each answer must fit the API reference.
  */
 import { apply } from "../../engine/apply.ts";
-import { RecentChanges } from "../../persistence/audit/recent-changes.ts";
+import { RecentChanges } from "../../persistence/history/recent-changes.ts";
 import { type LogRecord, RecordType } from "../../engine/records.ts";
 import { Move } from "../../engine/inventory/states.ts";
 import { State } from "../../engine/state.ts";

@@ -5,7 +5,7 @@
 import type { Engine } from "../../engine/engine.ts";
 import type { Observer } from "../../engine/ports.ts";
 import type { State } from "../../engine/state.ts";
-import { auditedSequence } from "../../persistence/audit/file.ts";
+import { auditedSequence } from "../../persistence/history/archive.ts";
 import type { LogFailed, StoreFault } from "../../persistence/disk/faults.ts";
 import type { SnapshotReport } from "../../persistence/snapshot/build.ts";
 import {
@@ -200,10 +200,7 @@ export class Life {
       },
       randomBytes: (count) => Buffer.from(Array.from({ length: count }, () => entropy.below(256))),
       startSnapshotThread: this.#startThread,
-      startAuditThread: () => {
-        throw new Error("the simulation has no audit trail");
-      },
-      startAuditReader: () => {
+      startHistory: () => {
         throw new Error("the simulation has no audit trail");
       },
     };

@@ -4,7 +4,7 @@ import { Admission, LogSpace, type Observer, type TooLong } from "../../engine/p
 import type { LogRecord } from "../../engine/records.ts";
 import { State } from "../../engine/state.ts";
 import { digest } from "../../engine/verify.ts";
-import { RecentChanges } from "../../persistence/audit/recent-changes.ts";
+import { RecentChanges } from "../../persistence/history/recent-changes.ts";
 import type {
   FromWorker,
   Program,

@@ -1,12 +1,8 @@
 /** Seats, areas and the audit trail, with a clock of the test's own and no thread for the trail. */
 import { randomUUID } from "node:crypto";
 import { expect, onTestFinished, test } from "vitest";
-import { type FromReader, serveReading, type ToReader } from "../../../persistence/audit/reader.ts";
-import {
-  type FromAuditThread,
-  serveAudit,
-  type ToAuditThread,
-} from "../../../persistence/audit/thread.ts";
+import { type HistoryProgram, serveHistory } from "../../../persistence/history/thread.ts";
+import type { FromWorker, ToWorker } from "../../../persistence/disk/worker.ts";
 import { realDisk } from "../../../persistence/disk/disk.ts";
 import {
   Acting,
@@ -37,15 +33,10 @@ const platform: Platform = {
     runningMs: () => realPlatform.time.runningMs() + aheadMs,
   },
   scheduler: { ...realPlatform.scheduler, every: () => () => {} },
-  startAuditThread: (data, events) =>
-    new LocalThread<ToAuditThread, FromAuditThread>({
-      serve: (port) => serveAudit(port, { ...data, disk: realDisk }),
-      events,
-      later,
-    }),
-  startAuditReader: (data, events) =>
-    new LocalThread<ToReader, FromReader>({
-      serve: (port) => serveReading(port, { ...data, soon: later }),
+  startHistory: (data, events) =>
+    new LocalThread<ToWorker<HistoryProgram>, FromWorker<HistoryProgram>>({
+      serve: (port) =>
+        serveHistory(port, { ...data, disk: realDisk, soon: later, nowMs: () => Date.now() }),
       events,
       later,
     }),

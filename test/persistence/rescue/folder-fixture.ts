@@ -3,7 +3,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { expect } from "vitest";
 import { checkState, digest } from "../../../engine/verify.ts";
-import { makeAuditFile } from "../../../persistence/audit/keeper.ts";
+import { makeAuditFile } from "../../../persistence/history/keeper.ts";
 import { realDisk } from "../../../persistence/disk/disk.ts";
 import type { RepairPlan } from "../../../persistence/rescue/repair-plan.ts";
 import { previewRepair, type Repaired, repairFolder } from "../../../persistence/rescue/repair.ts";

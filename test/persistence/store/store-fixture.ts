@@ -5,7 +5,7 @@ import path from "node:path";
 import { onTestFinished } from "vitest";
 import { Admission } from "../../../engine/ports.ts";
 import type { State } from "../../../engine/state.ts";
-import { auditedSequence } from "../../../persistence/audit/file.ts";
+import { auditedSequence } from "../../../persistence/history/archive.ts";
 import type { Disk } from "../../../persistence/disk/disk.ts";
 import type { LogWriter } from "../../../persistence/log/log-writer.ts";
 import type { SnapshotReport } from "../../../persistence/snapshot/build.ts";
@@ -97,10 +97,7 @@ export class StoreProcess {
       },
       randomBytes,
       startSnapshotThread: startSnapshotThread ?? snapshotThreadOn(own),
-      startAuditThread: () => {
-        throw new Error("no test here has an audit trail");
-      },
-      startAuditReader: () => {
+      startHistory: () => {
         throw new Error("no test here has an audit trail");
       },
     };

@@ -6,7 +6,7 @@ import type { Outcome } from "../../../engine/engine.ts";
 import { AuditGap } from "../../../engine/queries/history.ts";
 import { Result } from "../../../engine/results.ts";
 import { digest } from "../../../engine/verify.ts";
-import type { AuditReport } from "../../../persistence/audit/keeper.ts";
+import type { AuditReport } from "../../../persistence/history/keeper.ts";
 import { hasStore, openEngine, Store } from "../../../persistence/store/open-engine.ts";
 import { openStore } from "../../../persistence/store/open-store.ts";
 import { realPlatform } from "../../../persistence/store/platform.ts";

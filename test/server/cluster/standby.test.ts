@@ -2,7 +2,7 @@
 import fs from "node:fs";
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { auditedSequence } from "../../../persistence/audit/file.ts";
+import { auditedSequence } from "../../../persistence/history/archive.ts";
 import type { ClusterStatus } from "../../../persistence/cluster/options.ts";
 import { readStore } from "../../../persistence/disk/data-folder.ts";
 import { realDisk } from "../../../persistence/disk/disk.ts";

@@ -1,7 +1,8 @@
 /** Very many clients that follow an event come again together, as after a restart. */
 import { expect, test } from "vitest";
-import { AuditGap, type AuditQuestion } from "../../../engine/queries/history.ts";
-import { ASKER_MAX, WaitingQuestions } from "../../../persistence/audit/thread.ts";
+import { AuditGap } from "../../../engine/queries/history.ts";
+import { TenantQuota } from "../../../engine/bounds.ts";
+import { ASKER_MAX, WAITING_MAX } from "../../../persistence/history/thread.ts";
 import { type AuditTrail, Turns } from "../../../server/live/changes.ts";
 import { TestServer, V2 } from "../../support/server.ts";
 import { Listening } from "../wire/connection.ts";
@@ -12,14 +13,13 @@ const CLIENTS = 3 * ASKER_MAX;
 
 /** A server whose changes are in the trail only, with the bounds of the real one. */
 async function start() {
-  const waiting = new WaitingQuestions();
+  const waiting = new TenantQuota<string>(ASKER_MAX, WAITING_MAX);
   const audit: AuditTrail = {
     ask: async (question, asker) => {
-      if (!waiting.admits(asker)) return { gap: AuditGap.BUSY, extent: null };
-      const id = waiting.add({ asker, question: question as AuditQuestion, resolve: () => {} });
+      if (!waiting.take(asker)) return { gap: AuditGap.BUSY, extent: null };
       await new Promise(setImmediate);
       const outcome = await server.trail.ask(question);
-      waiting.settle(id, outcome);
+      waiting.giveBack(asker);
       return outcome;
     },
   };
@@ -44,7 +44,7 @@ test("streams that come again together after a restart all get what they missed"
   for (const { messages } of clients) {
     expect(messages.flatMap(({ changes = [] }) => changes)).toHaveLength(20);
   }
-  expect(waiting).toMatchObject({ refused: 0, size: 0 });
+  expect(waiting).toMatchObject({ refused: 0, used: 0 });
 });
 
 test("server-sent events that come again together are all answered", async () => {
@@ -62,7 +62,7 @@ test("server-sent events that come again together are all answered", async () =>
   const last = `id: ${server.engine.sequence}\n`;
   const lacks = () => connections.filter(({ text }) => !text.includes(last)).length;
   await expect.poll(lacks, { timeout: 10_000 }).toBe(0);
-  expect(waiting).toMatchObject({ refused: 0, size: 0 });
+  expect(waiting).toMatchObject({ refused: 0, used: 0 });
   expect(server.services.waiting.count).toBe(0);
 });
 

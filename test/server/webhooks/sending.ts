@@ -3,12 +3,13 @@ import path from "node:path";
 import { onTestFinished } from "vitest";
 import type { WebhookRow } from "../../../engine/catalog.ts";
 import type { StateSelection, WebhookBody } from "../../../engine/bodies.ts";
-import { FollowedTrail } from "../../../persistence/audit/followed-trail.ts";
+import { FollowedHistory } from "../../../persistence/history/followed.ts";
+import { realDisk } from "../../../persistence/disk/disk.ts";
 import { DeliveryFile } from "../../../persistence/deliveries.ts";
 import type { Attempt, AttemptResult } from "../../../server/webhooks/attempt.ts";
 import { Courier } from "../../../server/webhooks/courier.ts";
 import type { Webhook } from "../../../server/webhooks/messages.ts";
-import { AUDIT_STORE, feed, openBook } from "../../persistence/audit/audit-fixture.ts";
+import { AUDIT_STORE, Book } from "../../support/audit.ts";
 import { MemoryJournal, START_MS, World } from "../../support/engine.ts";
 import type { LayoutPart } from "../../support/layout.ts";
 import { temporaryFolder } from "../../support/server-process.ts";
@@ -40,7 +41,7 @@ export class Sending {
   courier: Courier;
   file: DeliveryFile;
   readonly #folder = temporaryFolder();
-  readonly #book = openBook(path.join(this.#folder, "audit.sqlite"));
+  readonly #book = new Book(this.#folder);
   #version = 0;
 
   constructor(parts: readonly LayoutPart[]) {
@@ -56,7 +57,8 @@ export class Sending {
     const file = new DeliveryFile(path.join(this.#folder, "webhooks.sqlite"), AUDIT_STORE, 0);
     const ports = {
       file,
-      openTrail: () => new FollowedTrail(this.#folder, AUDIT_STORE),
+      openHistory: () =>
+        new FollowedHistory({ disk: realDisk, folder: this.#folder, storeId: AUDIT_STORE }),
       attempt: (attempt: Attempt) => this.#receive(attempt),
       allowsPrivate: false,
       nowMs: () => this.nowMs,
@@ -110,7 +112,9 @@ export class Sending {
 
   /** The trail gets all records. */
   feed(): void {
-    feed(this.#book, this.journal.kept);
+    // There is no log that the courier could follow.
+    this.#book.feed(this.journal.kept);
+    this.#book.archiveAll();
   }
 
   /** @param until - The last record when the courier was last told of the webhooks. */

@@ -214,8 +214,7 @@ export class SimHost {
         keepAlive: () => {},
         terminate: () => Promise.resolve(),
       }),
-      startAuditThread: none,
-      startAuditReader: none,
+      startHistory: none,
     };
   }
 }

@@ -1,6 +1,5 @@
 /** An audit trail under test, fed with the records of an engine, and its expected content. */
-import { expect } from "vitest";
-import path from "node:path";
+import { expect, onTestFinished } from "vitest";
 import { MOVES, SeatState } from "../../../engine/inventory/states.ts";
 import {
   type AuditAnswers,
@@ -13,39 +12,25 @@ import {
 import { areaFacts, isOnSale, listedEvent, seatFacts } from "../../../engine/queries/seats.ts";
 import { type MoveRecord, RecordType } from "../../../engine/records.ts";
 import type { State } from "../../../engine/state.ts";
-import { OpenTrail } from "../../../persistence/audit/keeper.ts";
-import type { ChainMark } from "../../../persistence/log/log-reader.ts";
+import { finish } from "../../../persistence/history/events.ts";
+import type { HistoryOptions, OpenHistory } from "../../../persistence/history/keeper.ts";
 import type { KeptRecord } from "../../support/engine.ts";
-import { folderOf } from "../store/store-fixture.ts";
+import { Book } from "../../support/audit.ts";
 
-export const AUDIT_STORE = "11111111-2222-4333-8444-555555555555";
-
-export function temporaryPath(name: string): string {
-  return path.join(folderOf(), name);
-}
-
-export function openBook(file = temporaryPath("audit.sqlite")): OpenTrail {
-  return new OpenTrail(file, AUDIT_STORE);
-}
-
-export function markAt(sequence: number): ChainMark {
-  return { sequence, chain: new Uint8Array(16).fill(sequence % 251) };
-}
-
-/** Takes the records that the book lacks. */
-export function feed(book: OpenTrail, kept: readonly KeptRecord[]): void {
-  const mark = markAt(kept.at(-1)?.sequence ?? 0);
-  for (const { sequence, timeMs, record } of kept.slice(book.row.sequence)) {
-    book.add(sequence, timeMs, record, mark);
-  }
-  book.commit(mark);
+/** A book that ends with the test. */
+export function openBook(folder?: string, options?: Partial<HistoryOptions>): Book {
+  const book = new Book(folder, options);
+  onTestFinished(() => (folder === undefined ? book.discard() : book.close()));
+  return book;
 }
 
 export function ask<K extends AuditTopic>(
-  book: OpenTrail,
+  book: OpenHistory,
   question: AuditQuestion<K>,
 ): AuditAnswers[K] {
-  const outcome = book.answer(question as AuditQuestion) as AuditOutcome<AuditAnswers[K]>;
+  const outcome = finish(book.answers.answer(question as AuditQuestion)) as AuditOutcome<
+    AuditAnswers[K]
+  >;
   if (outcome.gap === null) return outcome.value;
   throw new Error(`no answer: ${outcome.gap}`);
 }
@@ -59,9 +44,10 @@ export function eventIdsIn(kept: readonly KeptRecord[]): string[] {
 }
 
 /** All transitions of an event; none before it is created. */
-export function transitionsOf(book: OpenTrail, eventId: string): readonly Transition[] {
+export function transitionsOf(book: OpenHistory, eventId: string): readonly Transition[] {
   const all: Transition[] = [];
-  if (book.answer({ about: "owner", eventId }).gap === AuditGap.NO_EVENT) return all;
+  if (finish(book.answers.answer({ about: "owner", eventId })).gap === AuditGap.NO_EVENT)
+    return all;
   for (;;) {
     const query = { sort: [], offset: all.length, limit: 1_000 };
     const { transitions } = ask(book, { about: "transitions", eventId, query });
@@ -76,9 +62,7 @@ export function mapOf(state: State, eventId: string) {
   const partition = state.partitionOf(event);
   const prices = state.catalog.pricesOf(eventId);
   const { seatIds, areas } = partition.layout;
-  // The trail does not say when a price was renamed.
-  const named = [...prices].map(([slot, price]) => [slot, { ...price, renamedAtMs: 0 }] as const);
-  const listed = { ...listedEvent(state, event), prices: new Map(named) };
+  const listed = listedEvent(state, event);
   return {
     seats: Array.from(seatIds, (_, seat) => seatFacts(listed, seat)),
     areas: areas.map((_, area) => areaFacts(partition, prices, area)),
@@ -87,7 +71,7 @@ export function mapOf(state: State, eventId: string) {
 }
 
 /** The same from the trail, without the seats that are not listed. */
-export function pastMapOf(book: OpenTrail, eventId: string, sequence: number) {
+export function pastMapOf(book: OpenHistory, eventId: string, sequence: number) {
   const moment = { sequence };
   const query = { sort: [], offset: 0, limit: 1_000 };
   const page = ask(book, { about: "seats", eventId, moment, query });

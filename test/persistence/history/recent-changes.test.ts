@@ -6,14 +6,14 @@ import { SeatState } from "../../../engine/inventory/states.ts";
 import type { EventChange } from "../../../engine/queries/history.ts";
 import { areaFacts, isOnSale, listedEvent, seatFacts } from "../../../engine/queries/seats.ts";
 import { State } from "../../../engine/state.ts";
-import type { OpenTrail } from "../../../persistence/audit/keeper.ts";
-import { RecentChanges } from "../../../persistence/audit/recent-changes.ts";
+import { RecentChanges } from "../../../persistence/history/recent-changes.ts";
 import { type KeptRecord, World } from "../../support/engine.ts";
 import { layoutOf, section } from "../../support/layout.ts";
 import { keepBatch } from "../../support/store.ts";
 import { Random } from "../../sim/workload/random.ts";
 import { Workload } from "../../sim/workload/workload.ts";
-import { ask, feed, openBook } from "./audit-fixture.ts";
+import type { Book } from "../../support/audit.ts";
+import { ask, openBook } from "./history-fixture.ts";
 
 const SEEDS = [1, 2, 3, 4];
 const STEPS = 1_500;
@@ -53,7 +53,7 @@ function recordsOf(seed: number): readonly KeptRecord[] {
 }
 
 /** Every change of an event after `since`, from the trail. */
-function trailed(book: OpenTrail, eventId: string, since: number): readonly EventChange[] {
+function trailed(book: Book, eventId: string, since: number): readonly EventChange[] {
   const all: EventChange[] = [];
   for (let position = since; ;) {
     const page = ask(book, { about: "changes", eventId, since: position, limit: 7 });
@@ -145,7 +145,7 @@ test.each(SEEDS)(
       if (!random.once(20)) continue;
       follower.sync();
       if (!random.once(2)) continue;
-      feed(book, kept.slice(0, i + 1));
+      book.feed(kept.slice(0, i + 1));
       for (const event of state.catalog.events.values()) {
         const since = random.once(2) ? 0 : random.below(i + 1);
         const expected = trailed(book, event.id, since);
@@ -157,7 +157,6 @@ test.each(SEEDS)(
         if (since === 0) expectFold(state, event, expected);
       }
     }
-    book.close();
   },
 );
 
@@ -178,7 +177,7 @@ test("recent changes stay within their memory, and older ones are refused", () =
   expect(events.filter(isOld).map((event) => recent.page(event, 0, 1_000))).toContain(null);
   expect(events.filter(isOld).map((event) => recent.block(event, 0, kept.length))).toContain(null);
   const book = openBook();
-  feed(book, kept);
+  book.feed(kept);
   for (const event of events) {
     const last = state.sequenceOf(event);
     expect(recent.page(event, last, 1_000)).toEqual({ changes: [], hasMore: false });
@@ -186,7 +185,6 @@ test("recent changes stay within their memory, and older ones are refused", () =
     // The first that is left names the one before it, which was dropped.
     expect(recalled(recent, event, recent.since)).toEqual(trailed(book, event.id, recent.since));
   }
-  book.close();
 });
 
 test("those who watch an event are called when its changes are on disk", () => {

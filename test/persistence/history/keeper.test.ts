@@ -1,58 +1,62 @@
 /** The keeper of the audit trail with a real log: it continues, rebuilds, and loses nothing. */
 import fs from "node:fs";
 import path from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { apply } from "../../../engine/apply.ts";
 import { SeatState } from "../../../engine/inventory/states.ts";
 import { AuditGap } from "../../../engine/queries/history.ts";
 import { State } from "../../../engine/state.ts";
-import { AUDIT_FILE, auditedSequence } from "../../../persistence/audit/file.ts";
-import { AuditKeeper, type AuditReport, OpenTrail } from "../../../persistence/audit/keeper.ts";
+import {
+  Archive,
+  AUDIT_FILE,
+  auditedSequence,
+  problemInChunks,
+} from "../../../persistence/history/archive.ts";
+import { finish } from "../../../persistence/history/events.ts";
+import {
+  type AuditReport,
+  HistoryKeeper,
+  readHistory,
+} from "../../../persistence/history/keeper.ts";
 import { type Disk, realDisk } from "../../../persistence/disk/disk.ts";
+import { openSqlWriter } from "../../../persistence/disk/sqlite.ts";
 import { ProcessDied } from "../../support/disk/process-disk.ts";
 import { STORE_ID } from "../log/log-fixture.ts";
-import { history, storeWithTrail } from "../rescue/folder-fixture.ts";
+import { history, snapshotsIn, storeWithTrail } from "../rescue/folder-fixture.ts";
 import { namesIn, StoreProcess } from "../store/store-fixture.ts";
-import {
-  eventIdsIn,
-  feed,
-  mapOf,
-  pastMapOf,
-  temporaryPath,
-  transitionsOf,
-} from "./audit-fixture.ts";
+import { eventIdsIn, mapOf, openBook, pastMapOf, transitionsOf } from "./history-fixture.ts";
 
+const DAY_MS = 86_400_000;
 const eventIds = eventIdsIn(history.records);
 
 interface Kept {
-  readonly keeper: AuditKeeper;
+  readonly keeper: HistoryKeeper;
   readonly reports: AuditReport[];
 }
 
-function keep(folder: string, disk: Disk = realDisk, rowsPerCommit?: number): Kept {
+/** @param tailBytesMax - So few bytes that most batches go to the archive at once, by default. */
+function keep(folder: string, disk: Disk = realDisk, tailBytesMax = 2_000): Kept {
   const reports: AuditReport[] = [];
   const onReport = (report: AuditReport) => void reports.push(report);
   const base = { disk, folder, storeId: STORE_ID, days: null, nowMs: () => 0 };
-  return { keeper: new AuditKeeper({ ...base, onReport, rowsPerCommit }), reports };
+  const options = { ...base, onReport, tailBytesMax, imageMovesMin: 40 };
+  return { keeper: new HistoryKeeper(options), reports };
 }
 
-/** All rows of the trail in the folder. */
+/** All rows of the history in the folder. */
 function rowsIn(folder: string) {
-  const book = new OpenTrail(path.join(folder, AUDIT_FILE), STORE_ID);
+  const book = readHistory({ disk: realDisk, folder, storeId: STORE_ID });
   const rows = eventIds.flatMap((eventId) => transitionsOf(book, eventId));
-  const { row: trail } = book;
+  const { row: trail } = book.archive;
   book.close();
   return { rows, trail };
 }
 
 /** The rows that the first records must give. */
 function rowsOf(records: number) {
-  const file = temporaryPath("wanted.sqlite");
-  const book = new OpenTrail(file, STORE_ID);
-  feed(book, history.records.slice(0, records));
-  const rows = eventIds.flatMap((eventId) => transitionsOf(book, eventId));
-  book.close();
-  return rows;
+  const book = openBook();
+  book.feed(history.records.slice(0, records));
+  return eventIds.flatMap((eventId) => transitionsOf(book, eventId));
 }
 
 test("it follows a log over segments and starts, and takes each record once", async () => {
@@ -73,7 +77,7 @@ test("it follows a log over segments and starts, and takes each record once", as
   }
   await current.commit(20, 10);
   expect(keeper.follow(current.journal.mark!)).toBe(true);
-  expect(keeper.sequence).toBe(current.durable);
+  expect(keeper.read).toBe(current.durable);
   keeper.close();
   const { rows, trail } = rowsIn(folder);
   expect(rows).toEqual(rowsOf(current.durable));
@@ -109,7 +113,7 @@ test("a keeper that is killed while it catches up loses and repeats nothing", as
   let deaths = 0;
   for (let last = 1; last < 40; last++) {
     const { disk } = dyingDisk(last);
-    const { keeper, reports } = keep(folder, disk, 5 * last);
+    const { keeper, reports } = keep(folder, disk, 500 * last);
     const isThere = keeper.follow(mark);
     keeper.close();
     if (isThere) break;
@@ -120,21 +124,6 @@ test("a keeper that is killed while it catches up loses and repeats nothing", as
   }
   expect(deaths).toBeGreaterThan(1);
   expect(rowsIn(folder).rows).toEqual(wanted);
-});
-
-test("records that were taken but not kept are not in the file", async () => {
-  const file = temporaryPath("audit.sqlite");
-  const first = new OpenTrail(file, STORE_ID);
-  feed(first, history.records.slice(0, 100));
-  const mark = { sequence: 300, chain: new Uint8Array(16) };
-  for (const { sequence, timeMs, record } of history.records.slice(100, 250)) {
-    first.add(sequence, timeMs, record, mark);
-  }
-  first.close();
-  const again = new OpenTrail(file, STORE_ID);
-  expect(again.row.sequence).toBe(100);
-  expect(eventIds.flatMap((id) => transitionsOf(again, id))).toEqual(rowsOf(100));
-  again.close();
 });
 
 /** A store whose log has lost its beginning to snapshots, with a complete trail. */
@@ -153,7 +142,7 @@ async function pruned() {
 }
 
 function expectPastOf(folder: string, from: number, to: number): void {
-  const book = new OpenTrail(path.join(folder, AUDIT_FILE), STORE_ID);
+  const book = readHistory({ disk: realDisk, folder, storeId: STORE_ID });
   const state = new State();
   for (const { sequence, timeMs, record } of history.records.slice(0, to)) {
     apply(state, record, timeMs, sequence);
@@ -189,16 +178,15 @@ test("a log without its beginning gives a trail from a snapshot on, and reports 
   expect(keeper.follow(process.journal.mark!)).toBe(true);
   const eventId = eventIds[0]!;
   const early = { about: "areas", eventId, moment: { sequence: 20 } } as const;
-  expect(keeper.answer(early, process.journal.mark)).toMatchObject({ gap: AuditGap.TOO_EARLY });
+  const outcome = finish(keeper.history!.answers.answer(early));
+  expect(outcome).toMatchObject({ gap: AuditGap.TOO_EARLY });
   keeper.close();
   const { rows, trail } = rowsIn(folder);
   expect(reports).toEqual([{ kind: "incomplete", firstSequence: trail.firstSequence }]);
   expect(trail.firstSequence).toBeGreaterThan(100);
   expectPastOf(folder, trail.firstSequence - 1, process.durable);
   const late = rowsOf(process.durable).filter(({ sequence }) => sequence >= trail.firstSequence);
-  // The record numbers of earlier locks are unknown.
-  const unnumbered = (each: typeof rows) => each.map((row) => ({ ...row, hold: 0 }));
-  expect(unnumbered(rows)).toEqual(unnumbered(late));
+  expect(rows).toEqual(late);
 });
 
 const DAMAGES: readonly (readonly [string, (file: string) => void])[] = [
@@ -208,7 +196,7 @@ const DAMAGES: readonly (readonly [string, (file: string) => void])[] = [
     "is another store's",
     (file) => {
       fs.rmSync(file);
-      new OpenTrail(file, "99999999-2222-4333-8444-555555555555").close();
+      new Archive(file, "99999999-2222-4333-8444-555555555555").close();
     },
   ],
 ];
@@ -239,13 +227,13 @@ test("a trail that is ahead of the log, as beside an older copy, is rebuilt", as
   first.keeper.close();
   const { keeper, reports } = keep(folder);
   expect(keeper.follow(older)).toBe(true);
-  expect(keeper.sequence).toBe(older.sequence);
+  expect(keeper.read).toBe(older.sequence);
   expect(reports.map(({ kind }) => kind)).toEqual(["rebuilt"]);
   keeper.close();
 });
 
 test.each([
-  ["as long", 50, "a trail of this log"],
+  ["as long", 50, "a history of this log"],
   ["longer", 60, "expected chain"],
 ])("a trail beside another log that is %s is rebuilt from that log", async (...given) => {
   const [, batches, reason] = given;
@@ -270,7 +258,7 @@ test("damage of the log is not taken for damage of the trail", async () => {
   await process.commit(40);
   const first = keep(folder);
   expect(first.keeper.follow(process.journal.mark!)).toBe(true);
-  const known = first.keeper.sequence;
+  const known = auditedSequence(realDisk, folder, STORE_ID)!;
   first.keeper.close();
   // Frames follow the damaged one; else it would look torn.
   await process.commit(44);
@@ -293,7 +281,7 @@ test("damage of the log is not taken for damage of the trail", async () => {
   expect(rowsIn(folder).rows).toEqual(rowsOf(process.durable));
 });
 
-test("a failure is reported once, tried again, and answered as unavailable", async () => {
+test("a failure is reported once, and the next call tries again", async () => {
   const { folder, process } = await storeWithTrail(0);
   await process.commit(20);
   const mark = process.journal.mark!;
@@ -306,12 +294,12 @@ test("a failure is reported once, tried again, and answered as unavailable", asy
     },
   };
   const { keeper, reports } = keep(folder, disk);
-  const question = { about: "owner", eventId: eventIds[0]! } as const;
-  expect(keeper.follow(mark)).toBe(false);
-  expect(keeper.answer(question, mark)).toEqual({ gap: AuditGap.UNAVAILABLE, extent: null });
+  for (let i = 0; i < 2; i++) expect(keeper.follow(mark)).toBe(false);
+  expect(keeper.history).toBeNull();
   expect(reports).toEqual([{ kind: "failed", failure: "the disk is away" }]);
   isBroken = false;
-  expect(keeper.answer(question, mark)).toMatchObject({ gap: null });
+  expect(keeper.follow(mark)).toBe(true);
+  expect([keeper.isFailing, keeper.read]).toEqual([false, mark.sequence]);
   keeper.close();
 });
 
@@ -320,7 +308,7 @@ test("segments that the trail lacks are kept until the trail has followed", asyn
   await process.commit(20);
   const { keeper } = keep(folder);
   keeper.follow(process.journal.mark!);
-  const behind = keeper.sequence;
+  const behind = auditedSequence(realDisk, folder, STORE_ID)!;
   for (let i = 0; i < 4; i++) {
     await process.commit(30);
     await process.snapshot();
@@ -343,4 +331,108 @@ test("while the trail cannot be read, the whole log is kept", async () => {
   }
   expect(auditedSequence(realDisk, folder, STORE_ID)).toBe(0);
   expect(namesIn(folder, "wal")[0]).toMatch(/^0{15}1-/);
+});
+
+test("the log lost its beginning, and so did every snapshot → there is no history", async () => {
+  const { folder, process } = await pruned();
+  fs.rmSync(path.join(folder, AUDIT_FILE));
+  const [older, newest] = snapshotsIn(folder);
+  fs.truncateSync(older!, 9_000);
+  const { keeper, reports } = keep(folder);
+  // The newer snapshot is used.
+  expect(keeper.follow(process.journal.mark!)).toBe(true);
+  expect(reports).toMatchObject([{ kind: "incomplete" }]);
+  keeper.close();
+  fs.rmSync(path.join(folder, AUDIT_FILE));
+  fs.truncateSync(newest!, 9_000);
+  const last = keep(folder);
+  expect(last.keeper.follow(process.journal.mark!)).toBe(false);
+  const failure = `${older}: expected a sound snapshot, found database disk image is malformed`;
+  expect(last.reports).toMatchObject([
+    { kind: "failed", failure: expect.stringContaining(failure) },
+  ]);
+});
+
+test("an archive that is damaged twice → it is set aside only once", async () => {
+  const { folder, process } = await storeWithTrail(20);
+  const file = path.join(folder, AUDIT_FILE);
+  const damage = () => fs.writeFileSync(file, "not a database, but long enough to look");
+  damage();
+  fs.writeFileSync(`${file}-wal`, "what was committed last");
+  const { keeper, reports } = keep(folder);
+  const mark = process.journal.mark!;
+  expect(keeper.follow(mark)).toBe(true);
+  keeper.close();
+  for (const suffix of ["-wal", "-shm"]) fs.rmSync(file + suffix, { force: true });
+  damage();
+  for (let i = 0; i < 2; i++) expect(keeper.follow(mark)).toBe(false);
+  expect(reports.map(({ kind }) => kind)).toEqual(["rebuilt", "failed"]);
+  expect(fs.readdirSync(folder).filter((name) => name.includes("damaged"))).toEqual([
+    `${AUDIT_FILE}.damaged-1`,
+    `${AUDIT_FILE}.damaged-1-wal`,
+  ]);
+  // The whole log is kept for the new archive.
+  expect(auditedSequence(realDisk, folder, STORE_ID)).toBe(0);
+});
+
+test("records past their retention → they go once an hour, also those not archived yet", async () => {
+  const { folder, process } = await storeWithTrail(0);
+  await process.commit(40);
+  const mark = process.journal.mark!;
+  const times = history.records.slice(0, mark.sequence).map(({ timeMs }) => timeMs);
+  const reports: AuditReport[] = [];
+  let nowMs = times[0]! + 30 * DAY_MS;
+  const keeper = new HistoryKeeper({
+    disk: realDisk,
+    folder,
+    storeId: STORE_ID,
+    days: 30,
+    nowMs: () => nowMs,
+    onReport: (report) => void reports.push(report),
+  });
+  onTestFinished(() => keeper.close());
+  keeper.follow(mark);
+  expect(reports).toEqual([]);
+  nowMs = times.at(-1)! + 30 * DAY_MS + DAY_MS;
+  keeper.follow(mark);
+  expect(reports).toEqual([{ kind: "expired", firstSequence: mark.sequence + 1 }]);
+  nowMs += DAY_MS / 24 - 1;
+  keeper.follow(mark);
+  expect(reports).toHaveLength(1);
+});
+
+test("a damaged chunk → its digest tells, and the others are read", async () => {
+  const { folder, process } = await storeWithTrail(0);
+  await process.commit(60, 10);
+  const { keeper } = keep(folder);
+  expect(keeper.follow(process.journal.mark!)).toBe(true);
+  keeper.close();
+  const sql = openSqlWriter(path.join(folder, AUDIT_FILE));
+  const { partition, first } = sql.row(
+    "SELECT partition, max(first) AS first FROM chunks WHERE length(records) > 60",
+  )!;
+  sql.run(
+    `UPDATE chunks SET records = CAST(substr(records, 1, 40) || x'00' || substr(records, 42) AS BLOB)
+     WHERE partition = ? AND first = ?`,
+    Number(partition),
+    Number(first),
+  );
+  expect(problemInChunks(sql)).toMatch(`event ${String(partition)} from record ${String(first)}`);
+  sql.close();
+  const again = keep(folder);
+  expect(again.keeper.follow(process.journal.mark!)).toBe(true);
+  const { answers } = again.keeper.history!;
+  const query = { sort: [], offset: 0, limit: 1_000 };
+  const ask = (id: string) => () =>
+    finish(answers.answer({ about: "transitions", eventId: id, query }));
+  const outcomes = eventIds.map((id) => {
+    try {
+      return String(ask(id)().gap);
+    } catch (error) {
+      return (error as Error).message;
+    }
+  });
+  expect(outcomes.filter((one) => one.includes("another digest"))).toHaveLength(1);
+  expect(outcomes).toContain("null");
+  again.keeper.close();
 });

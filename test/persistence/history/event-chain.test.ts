@@ -1,6 +1,6 @@
 /** The records of one event that are in memory. */
 import { expect, test } from "vitest";
-import { EventChain } from "../../../persistence/audit/event-chain.ts";
+import { EventChain } from "../../../persistence/history/event-chain.ts";
 
 const BLOCK = 4;
 const RECORDS = 40;

@@ -1,46 +1,30 @@
 /** The answers of the audit trail: filters, orders, pages, and gaps. */
 import { afterAll, describe, expect, test } from "vitest";
 import { apply } from "../../../engine/apply.ts";
-import { Move, SeatState } from "../../../engine/inventory/states.ts";
+import { SeatState } from "../../../engine/inventory/states.ts";
 import {
   AuditGap,
   type Moment,
   type Transition,
   type TransitionQuery,
-  type TransitionSort,
 } from "../../../engine/queries/history.ts";
 import { State } from "../../../engine/state.ts";
+import { Book, markAt } from "../../support/audit.ts";
 import { Workload } from "../../sim/workload/workload.ts";
-import { AuditAnswering } from "../../../persistence/audit/answers.ts";
-import { finish } from "../../../persistence/audit/slices.ts";
-import { appendBlocks } from "../../../persistence/audit/block-file.ts";
-import { extendRuns } from "../../../persistence/audit/lookups.ts";
-import { RowBuffer } from "../../../persistence/audit/block.ts";
-import { keyOf, NO_HOLD, seatMove } from "../../../persistence/audit/rows.ts";
-import { openAuditFile } from "../../../persistence/audit/file.ts";
-import {
-  ask,
-  AUDIT_STORE,
-  feed,
-  mapOf,
-  markAt,
-  openBook,
-  pastMapOf,
-  transitionsOf,
-} from "./audit-fixture.ts";
+import { ask, mapOf, pastMapOf, transitionsOf } from "./history-fixture.ts";
 
 const workload = new Workload(3);
 for (let step = 0; step < 1_500; step++) workload.step();
 const { kept } = workload.bench.journal;
 const [eventId] = workload.bench.engine.state.catalog.events.keys() as Iterable<string> as [string];
-const book = openBook(":memory:");
-feed(book, kept);
+const book = new Book();
+book.feed(kept);
 const all = transitionsOf(book, eventId);
 const middle = all[all.length >> 1]!;
 const held = all.find(({ session, isArea }) => session !== "" && isArea)!;
 const seat = all.find(({ isArea }) => !isArea)!;
 
-afterAll(() => book.close());
+afterAll(() => book.discard());
 
 const FILTERS: Readonly<Record<string, Partial<TransitionQuery>>> = {
   nothing: {},
@@ -115,17 +99,14 @@ test("the map at a time is that of the last record up to it", () => {
 
 describe("a trail that begins late", () => {
   const first = middle.sequence;
-  const late = openBook(":memory:");
+  const late = new Book();
   const state = new State();
   for (const { sequence, record, timeMs } of kept.slice(0, first))
     apply(state, record, timeMs, sequence);
   late.beginWith(state, markAt(first), middle.timeMs);
   const end = kept.at(-1)!.sequence;
-  for (const { sequence, timeMs, record } of kept.slice(first)) {
-    late.add(sequence, timeMs, record, markAt(end));
-  }
-  late.commit(markAt(end));
-  afterAll(() => late.close());
+  late.feed(kept);
+  afterAll(() => late.discard());
 
   const MOMENTS: readonly (readonly [string, Moment, AuditGap | null])[] = [
     ["the record before its first one", { sequence: first }, null],
@@ -153,44 +134,12 @@ describe("a trail that begins late", () => {
   });
 });
 
-test("more than 200,000 transitions are sorted by their time only, up to 20 million", () => {
-  const sql = openAuditFile(":memory:", AUDIT_STORE);
-  sql.run("INSERT INTO events VALUES (1, 1, 1, ?, 1, 1, 0, 'Opening', 'PUBLISHED')", eventId);
-  const rows = new RowBuffer();
-  for (let i = 2; i <= 200_002; i++) {
-    rows.addRecord({ sequence: i, timeMs: i }, Move.LOCK, { kind: 1, id: 1 });
-    rows.addRow(keyOf(i % 100, false), seatMove(SeatState.ACTIVE, SeatState.LOCKED, 7, NO_HOLD));
-  }
-  appendBlocks(sql, 1, rows);
-  extendRuns(sql, 1);
-  let trail = new AuditAnswering(sql);
-  const extent = { firstSequence: 1, firstTimeMs: 0, lastSequence: 200_002 };
-  const listed = (property: TransitionSort, filter: Partial<TransitionQuery> = {}) => {
-    const sort = [{ property, descending: true }];
-    const query = { sort, offset: 0, limit: 2, ...filter };
-    return finish(trail.answer({ about: "transitions", eventId, query }, extent));
-  };
-  const first = { value: { transitions: [{ sequence: 200_002 }, {}], total: 200_001 } };
-  for (const property of ["time", "sequence"] as const) {
-    expect(listed(property)).toMatchObject(first);
-  }
-  expect(listed("priceId")).toMatchObject({ gap: AuditGap.TOO_MANY });
-  expect(listed("priceId", { seatId: 5 })).toMatchObject({ gap: null, value: { total: 2_000 } });
-  // A page reads a thousand slices at most, and fifty when it is sorted in memory.
-  trail = new AuditAnswering(sql, 100);
-  expect(listed("time")).toMatchObject({ gap: AuditGap.TOO_LONG });
-  expect(listed("time", { fromSequence: 100_100 })).toMatchObject({ gap: null });
-  expect(listed("priceId", { fromSequence: 190_000 })).toMatchObject({ gap: AuditGap.TOO_MANY });
-  expect(listed("priceId", { fromSequence: 197_000 })).toMatchObject({ gap: null });
-  sql.close();
-});
-
 test("a trail that begins before seats have prices lists them in its first map", () => {
   const state = new State();
   let unpriced = 0;
   for (const { sequence, timeMs, record } of kept.slice(0, 200)) {
     apply(state, record, timeMs, sequence);
-    const late = openBook(":memory:");
+    const late = new Book();
     late.beginWith(state, markAt(sequence), timeMs);
     for (const id of state.catalog.events.keys()) {
       const { seats, ...rest } = mapOf(state, id);
@@ -198,7 +147,7 @@ test("a trail that begins before seats have prices lists them in its first map",
       unpriced += seats.filter((one) => one.state === SeatState.UNPRICED).length;
       expect(pastMapOf(late, id, sequence)).toEqual({ ...rest, seats: listed });
     }
-    late.close();
+    late.discard();
   }
   expect(unpriced).toBeGreaterThan(10);
 });

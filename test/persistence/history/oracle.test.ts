@@ -8,13 +8,12 @@ import { State } from "../../../engine/state.ts";
 import { Workload } from "../../sim/workload/workload.ts";
 import {
   eventIdsIn,
-  feed,
   mapOf,
   movedBy,
   openBook,
   pastMapOf,
   transitionsOf,
-} from "./audit-fixture.ts";
+} from "./history-fixture.ts";
 
 const SEEDS = [1, 2, 3, 4];
 const STEPS = 1_500;
@@ -31,8 +30,10 @@ const listed = <Seat extends { state: SeatState }>(seats: readonly Seat[]) =>
 
 test.each(SEEDS)("the map at any record is the one that replay gives, seed %d", (seed) => {
   const { kept } = workload(seed).bench.journal;
-  const book = openBook();
-  feed(book, kept);
+  const book = openBook(undefined, { imageMovesMin: 60 });
+  book.feed(kept.slice(0, kept.length >> 1));
+  book.archiveAll();
+  book.feed(kept);
   const state = new State();
   let compared = 0;
   for (const { sequence, timeMs, record } of kept) {
@@ -46,14 +47,15 @@ test.each(SEEDS)("the map at any record is the one that replay gives, seed %d", 
     }
   }
   expect(compared).toBeGreaterThan(400);
-  book.close();
 });
 
 test.each(SEEDS)("every move of the engine is in the trail, seed %d", (seed) => {
   const { bench } = workload(seed);
   const { kept } = bench.journal;
-  const book = openBook();
-  feed(book, kept);
+  const book = openBook(undefined, { imageMovesMin: 60 });
+  book.feed(kept.slice(0, kept.length >> 1));
+  book.archiveAll();
+  book.feed(kept);
   const rows = eventIdsIn(kept).flatMap((eventId) => transitionsOf(book, eventId));
   const found = new Map<number, Transition[]>();
   for (const row of rows) found.set(row.sequence, [...(found.get(row.sequence) ?? []), row]);
@@ -70,15 +72,14 @@ test.each(SEEDS)("every move of the engine is in the trail, seed %d", (seed) => 
   for (const { call } of rows) calls.add(call);
   const moves = "lock unlock sale revertsale directsale block unblock expire";
   for (const call of [...moves.split(" "), "prices", "layout"]) expect(calls).toContain(call);
-  book.close();
 });
 
 test.each(SEEDS)(
   "each transition of a seat begins in the state in which the last one ended, seed %d",
   (seed) => {
     const { bench } = workload(seed);
-    const book = openBook();
-    feed(book, bench.journal.kept);
+    const book = openBook(undefined, { imageMovesMin: 60 });
+    book.feed(bench.journal.kept);
     for (const eventId of eventIdsIn(bench.journal.kept)) {
       const states = new Map<number, SeatState | null>();
       for (const { placeId, isArea, from, to } of transitionsOf(book, eventId)) {
@@ -87,6 +88,5 @@ test.each(SEEDS)(
         states.set(placeId, to);
       }
     }
-    book.close();
   },
 );

@@ -1,21 +1,20 @@
 /** The trail keeps the bodies of stored replies that are too long for memory. */
 import { expect, test } from "vitest";
 import { BODY_IN_MEMORY_MAX, type ReplyBudget } from "../../../engine/stored-replies.ts";
-import { OpenTrail } from "../../../persistence/audit/keeper.ts";
+import type { Book } from "../../support/audit.ts";
 import { Bench, ROOMY } from "../../support/engine.ts";
+import { openBook } from "./history-fixture.ts";
 
-const STORE = "11111111-2222-4333-8444-555555555555";
-const CHAIN = new Uint8Array(16);
 const LONG = "x".repeat(BODY_IN_MEMORY_MAX + 1);
 
 /** Replies of a tenant, and a trail that follows their log. */
 class Replies {
   readonly bench = new Bench();
-  readonly trail: OpenTrail;
+  readonly trail: Book;
   readonly #tenant = this.bench.createTenant();
 
-  constructor(file: string) {
-    this.trail = new OpenTrail(file, STORE);
+  constructor() {
+    this.trail = openBook();
   }
 
   remember(id: string, body: string | null, budget: ReplyBudget = ROOMY): void {
@@ -24,12 +23,7 @@ class Replies {
   }
 
   follow(): void {
-    const { kept } = this.bench.journal;
-    const mark = { sequence: kept.length, chain: CHAIN };
-    for (const { sequence, timeMs, record } of kept.slice(this.trail.row.sequence)) {
-      this.trail.add(sequence, timeMs, record, mark);
-    }
-    this.trail.commit(mark);
+    this.trail.feed(this.bench.journal.kept);
   }
 
   bodyOf(id: string): unknown {
@@ -38,37 +32,30 @@ class Replies {
   }
 }
 
-test("a long body is in the trail until its reply is removed, dropped or replaced", () => {
-  const replies = new Replies(":memory:");
+test.each([
+  ["in memory", () => {}],
+  ["in the archive", (book: Book) => book.archiveAll()],
+])("a long body %s → it is there until its reply is removed, dropped or replaced", (_, keep) => {
+  const replies = new Replies();
   replies.remember("7:short", "true");
   replies.remember("7:long", `${LONG} é 😀`);
   replies.follow();
+  keep(replies.trail);
   expect([replies.bodyOf("7:short"), replies.bodyOf("7:long")]).toEqual([null, `${LONG} é 😀`]);
   const tight = { ...ROOMY, diskOfOwner: 1_000 };
   replies.remember("7:next", LONG, tight);
   replies.follow();
+  keep(replies.trail);
   expect([replies.bodyOf("7:long"), replies.bodyOf("7:next")]).toEqual([null, LONG]);
   replies.bench.clock.timeMs += 86_400_000;
   replies.remember("7:next", `${LONG}2`);
   replies.remember("7:last", "true");
   replies.follow();
+  keep(replies.trail);
   expect([replies.bodyOf("7:next"), replies.bodyOf("7:last")]).toEqual([`${LONG}2`, null]);
   replies.bench.clock.timeMs += 86_400_000;
   replies.remember("7:end", "true");
   replies.follow();
+  keep(replies.trail);
   expect(replies.bodyOf("7:next")).toBeNull();
-});
-
-test("many long bodies are written in several transactions", () => {
-  const replies = new Replies(":memory:");
-  const body = "x".repeat(1024 * 1024);
-  for (let i = 0; i < 20; i++) replies.remember(`7:${i}`, body);
-  const { kept } = replies.bench.journal;
-  const mark = { sequence: kept.length, chain: CHAIN };
-  for (const { sequence, timeMs, record } of kept) {
-    replies.trail.add(sequence, timeMs, record, mark);
-  }
-  expect(replies.trail.row.sequence).toBe(kept.length - 4);
-  replies.trail.commit(mark);
-  expect(replies.bodyOf("7:19")).toBe(body);
 });

@@ -5,23 +5,12 @@ import { SeatState, STATE_NAMES } from "../../../engine/inventory/states.ts";
 import type { Transition } from "../../../engine/queries/history.ts";
 import { ActorKind } from "../../../engine/records.ts";
 import { State } from "../../../engine/state.ts";
-import { historyOf } from "../../../persistence/audit/transitions.ts";
-import type { OpenTrail } from "../../../persistence/audit/keeper.ts";
-import { openSqlWriter } from "../../../persistence/disk/sqlite.ts";
+import { openSqlReader } from "../../../persistence/disk/sqlite.ts";
+import type { Book } from "../../support/audit.ts";
 import { Workload } from "../../sim/workload/workload.ts";
 import { START_MS, World } from "../../support/engine.ts";
 import { area, guidOf, layoutOf, section } from "../../support/layout.ts";
-import {
-  ask,
-  AUDIT_STORE,
-  feed,
-  mapOf,
-  markAt,
-  openBook,
-  pastMapOf,
-  temporaryPath,
-  transitionsOf,
-} from "./audit-fixture.ts";
+import { ask, mapOf, openBook, pastMapOf, transitionsOf } from "./history-fixture.ts";
 
 const PARTS = [section("Stalls", { A: "1 2 3" }), area("Pit", 10), area("Lawn", 4)];
 
@@ -43,7 +32,7 @@ class Audited extends World {
     for (const { sequence, timeMs, record } of kept) {
       apply(state, record, timeMs, sequence);
       if (sequence <= before) continue;
-      feed(this.audit, kept.slice(0, sequence));
+      this.audit.feed(kept.slice(0, sequence));
       for (const id of state.catalog.events.keys()) this.#compare(state, id, sequence);
     }
     this.#taken = kept.length;
@@ -286,19 +275,20 @@ test.each([5, 6])(
     let cut = 1;
     for (const share of [0.3, 0.3001, 0.6, 1]) {
       const end = Math.floor(kept.length * share);
-      feed(book, kept.slice(0, end));
+      book.feed(kept.slice(0, end));
+      book.archiveAll();
       book.removeBefore(kept[Math.floor(end / 2)]!.timeMs);
-      expect(book.row.firstSequence).toBeGreaterThanOrEqual(cut);
-      cut = book.row.firstSequence;
+      expect(book.archive.row.firstSequence).toBeGreaterThanOrEqual(cut);
+      cut = book.archive.row.firstSequence;
     }
-    expect(cut).toBeGreaterThan(kept.length / 3);
+    expect(cut).toBeGreaterThan(kept.length / 4);
     expectPast(book, bench.engine.state, kept, cut);
   },
 );
 
-function expectPast(book: OpenTrail, end: State, kept: World["journal"]["kept"], from: number) {
+function expectPast(book: Book, end: State, kept: World["journal"]["kept"], from: number) {
   const whole = openBook();
-  feed(whole, kept);
+  whole.feed(kept);
   const state = new State();
   for (const { sequence, timeMs, record } of kept) {
     apply(state, record, timeMs, sequence);
@@ -314,17 +304,19 @@ function expectPast(book: OpenTrail, end: State, kept: World["journal"]["kept"],
   }
 }
 
-test("after the retention time, nothing is left of a deleted event", () => {
-  const file = temporaryPath("audit.sqlite");
+test("a deleted event past its retention → nothing is left of it", () => {
   const world = new World(PARTS);
-  const book = openBook(file);
+  const book = openBook();
   const { caller, eventId } = world;
   world.clock.timeMs += 1;
   world.must("deleteEvent", caller, { eventId });
   const deletedMs = world.clock.timeMs;
   world.clock.timeMs += 86_400_000;
+  book.feed(world.journal.kept.slice(0, -1));
+  book.archiveAll();
   world.must("createVenue", caller, { body: { name: "Later" } });
-  feed(book, world.journal.kept);
+  book.feed(world.journal.kept);
+  book.archiveAll();
   // The record of the deletion is the first one that stays.
   book.removeBefore(deletedMs);
   const moment = { timeMs: deletedMs - 1 };
@@ -332,66 +324,71 @@ test("after the retention time, nothing is left of a deleted event", () => {
   expect(ask(book, { about: "owner", eventId })).toBe(caller.organizationId);
   book.removeBefore(world.clock.timeMs);
   expect(book.answer({ about: "owner", eventId })).toMatchObject({ gap: "no event" });
-  book.close();
-  const sql = openSqlWriter(file);
-  for (const table of ["blocks", "maps", "events", "prices", "times"]) {
+  const sql = openSqlReader(`${book.folder}/audit.sqlite`);
+  for (const table of ["chunks", "events", "prices"]) {
     expect(sql.row(`SELECT count(*) AS rows FROM ${table}`)).toEqual({ rows: 0 });
   }
   sql.close();
 });
 
-test("seats that left the layout long ago leave nothing", () => {
-  const file = temporaryPath("audit.sqlite");
-  const world = new World(PARTS);
-  world.must("deleteSchema", world.caller, { schemaId: world.schemaId });
-  world.clock.timeMs += 1;
-  world.must("createVenue", world.caller, { body: { name: "Later" } });
-  const book = openBook(file);
-  feed(book, world.journal.kept);
+test("an event without recent changes → it stays as it was when older records are removed", () => {
+  const world = new World([section("Stalls", { A: "1 2" })]);
+  const quiet = world.eventId;
+  world.book("lock", world.selection("ann", "A1"));
+  const other = world.createEvent();
+  const assignmentId = world.createPrice("Late", other);
+  const seats = [{ objectId: world.labels.idOf("A2"), assignmentId }];
+  world.must("assignPrices", world.caller, { eventId: other, body: { seats, groupOfSeats: [] } });
+  const book = openBook();
+  const otherwise = () => {
+    world.clock.timeMs += 86_400_000;
+    const body = world.selection(null, "A2");
+    world.must("block", world.caller, { eventId: other, body });
+    world.must("unblock", world.caller, { eventId: other, body });
+    book.feed(world.journal.kept);
+    book.archiveAll();
+  };
+  book.feed(world.journal.kept);
+  book.archiveAll();
+  otherwise();
+  expect(transitionsOf(book, quiet).length).toBeGreaterThan(2);
   book.removeBefore(world.clock.timeMs);
-  book.close();
-  const sql = openSqlWriter(file);
-  for (const table of ["blocks", "maps"]) {
-    expect(sql.row(`SELECT count(*) AS rows FROM ${table}`)).toEqual({ rows: 0 });
-  }
-  sql.close();
+  const first = book.archive.row.firstSequence;
+  const map = pastMapOf(book, quiet, first);
+  expect(transitionsOf(book, quiet)).toEqual([]);
+  otherwise();
+  book.removeBefore(world.clock.timeMs);
+  expect(book.archive.row.firstSequence).toBe(first + 2);
+  expect(pastMapOf(book, quiet, first + 2)).toEqual(map);
+  expect(map.seats).toMatchObject([{ state: SeatState.LOCKED }, { state: SeatState.ACTIVE }]);
+  world.book("unlock", world.selection("ann", "A1"));
+  book.feed(world.journal.kept);
+  expect(transitionsOf(book, quiet)).toMatchObject([{ call: "unlock", session: "ann" }]);
 });
 
-test("the history shows names instead of codes", () => {
-  const file = temporaryPath("audit.sqlite");
-  const world = new World(PARTS);
-  world.book("directsale", world.selection("till", "A1"));
-  const book = openBook(file);
-  feed(book, world.journal.kept);
-  book.close();
-  const sql = openSqlWriter(file);
-  const ofTill = [...historyOf(sql, AUDIT_STORE)].find(({ session }) => session === "till");
-  expect(ofTill).toEqual({
-    eventId: world.eventId,
-    sequence: world.engine.sequence,
-    ordinal: 0,
-    time: "2026-03-19T10:00:00.000",
-    call: "directsale",
-    actor: "ORGANIZATION",
-    actorId: world.caller.organizationId,
-    session: "till",
-    holdType: "",
-    hold: 0,
-    placeId: world.labels.idOf("A1"),
-    places: null,
-    fromState: "ACTIVE",
-    toState: "SOLD",
-    priceId: world.priceId,
-  });
-  sql.close();
+test("an event that was deleted before the archive is opened again → it stays deleted", () => {
+  const world = new World([section("Stalls", { A: "1 2" })]);
+  const { caller, eventId, schemaId, journal } = world;
+  world.book("lock", world.selection("ann", "A1"));
+  world.must("deleteEvent", caller, { eventId });
+  world.must("deleteSchema", caller, { schemaId });
+  const first = openBook();
+  first.feed(journal.kept);
+  first.archiveAll();
+  const rows = transitionsOf(first, eventId);
+  const again = openBook(first.folder);
+  world.must("createVenue", caller, { body: { name: "Elsewhere" } });
+  again.feed(journal.kept);
+  expect(transitionsOf(again, eventId)).toEqual(rows);
+  expect(rows.length).toBeGreaterThan(2);
+  const moment = { sequence: again.sequence };
+  expect(again.answer({ about: "areas", eventId, moment })).toMatchObject({ gap: "no event" });
 });
 
-test("a trail takes only the record after its last one", () => {
+test("a record out of order → it is refused", () => {
   const { kept } = new World(PARTS).journal;
   const book = openBook();
   const [first, , third] = kept;
-  book.add(1, first!.timeMs, first!.record, markAt(9));
-  expect(() => book.add(3, third!.timeMs, third!.record, markAt(9))).toThrow("one record after");
-  expect(() => book.commit(markAt(0))).toThrow("never ahead");
-  book.close();
+  book.feed([first!]);
+  expect(() => book.feed([third!])).toThrow("one record after the other");
 });

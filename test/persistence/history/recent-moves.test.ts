@@ -1,7 +1,7 @@
 /** Moves that are kept as the log encoded them, in memory that is used again. */
 import { expect, test } from "vitest";
 import { RecordType } from "../../../engine/records.ts";
-import { RecentMoves } from "../../../persistence/audit/recent-changes.ts";
+import { RecentMoves } from "../../../persistence/history/recent-changes.ts";
 import { ByteWriter } from "../../../persistence/log/bytes.ts";
 import { encodeRecord } from "../../../persistence/log/codec.ts";
 import { Workload } from "../../sim/workload/workload.ts";

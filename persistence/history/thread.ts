@@ -1,0 +1,450 @@
+/**
+ * The thread of the history. The engine's thread asks it; it reads the log when somebody asks, and
+ * when the server has time. Questions are answered in slices, and askers take turns.
+ */
+import { FairQueue, TenantQuota } from "../../engine/bounds.ts";
+import type { BookingState } from "../../engine/inventory/states.ts";
+import { SeatState } from "../../engine/inventory/states.ts";
+import {
+  type AuditAnswers,
+  AuditGap,
+  type AuditOutcome,
+  type AuditQuestion,
+  type AuditTopic,
+  type ChangePage,
+  type EventChange,
+  type SeatAfter,
+  type WaitingClient,
+} from "../../engine/queries/history.ts";
+import type { Scheduler } from "../disk/clock.ts";
+import type { Disk } from "../disk/disk.ts";
+import { Malformed } from "../disk/faults.ts";
+import {
+  type Answering,
+  emitterOf,
+  LATER,
+  type Reply,
+  serve,
+  type StartWorker,
+  type ThreadPort,
+  type ToWorker,
+  WorkerClient,
+} from "../disk/worker.ts";
+import type { ChainMark } from "../log/log-reader.ts";
+import type { Slices } from "./events.ts";
+import { type AuditReport, HistoryKeeper, type KeeperOptions, type OpenHistory } from "./keeper.ts";
+
+const FOLLOW_EVERY_MS = 1_000;
+/**
+ * The thread reads the log when it has not grown for a step. In a rush it does so after so many
+ * records, because a question would have to read them all: about a second of its time.
+ */
+const BEHIND_RECORDS_MAX = 2_000_000;
+/** On an idle log the thread runs once an hour, to apply the retention. */
+const IDLE_STEPS_MAX = 3_600;
+/** Questions of one asker that wait, and those of all. */
+export const ASKER_MAX = 64;
+export const WAITING_MAX = 1_024;
+/** How long a shutdown waits for the thread. The next start reads what it has not archived. */
+const END_MS_MAX = 5_000;
+
+type Outcome = AuditOutcome<AuditAnswers[AuditTopic]>;
+
+interface Asked {
+  readonly id: number;
+  readonly asker: string;
+  readonly question: AuditQuestion;
+  /** Null while the log has no record. */
+  readonly mark: ChainMark | null;
+}
+
+interface HistoryState {
+  /** The last record that was read. */
+  readonly read: number;
+  readonly isFailing: boolean;
+}
+
+/** An outcome on its way: of changes, the seats as numbers. */
+type Answer = HistoryState &
+  (
+    | { readonly outcome: Outcome; readonly page: null }
+    | { readonly outcome: Outcome & { readonly gap: null }; readonly page: SentPage }
+  );
+
+/** The program `history-worker.ts`. */
+export interface HistoryProgram {
+  readonly data: Pick<KeeperOptions, "folder" | "storeId" | "days">;
+  readonly requests: {
+    readonly follow: (mark: ChainMark) => HistoryState;
+    readonly ask: (asked: Asked) => Answer;
+    /** Ends the work on a question, whose answer says UNAVAILABLE. */
+    readonly drop: (id: number) => void;
+    readonly end: (nothing: null) => void;
+  };
+  readonly events: { readonly report: AuditReport };
+}
+
+export interface HistoryThreadOptions {
+  readonly folder: string;
+  readonly storeId: string;
+  readonly days: number | null;
+  readonly start: StartWorker<HistoryProgram>;
+  readonly scheduler: Scheduler;
+  /** @returns The newest batch on disk. */
+  readonly mark: () => ChainMark | null;
+  /** Calls back when the disk has every record that is durable now. */
+  readonly whenWritten: (done: () => void) => void;
+  /** The last record in the archive at the start; 0 for none. */
+  readonly archived: number;
+  readonly onReport: (report: AuditReport) => void;
+}
+
+const UNAVAILABLE = { gap: AuditGap.UNAVAILABLE, extent: null } as const;
+const BUSY = { gap: AuditGap.BUSY, extent: null } as const;
+
+export class HistoryThread {
+  /** Whether the last attempt to read or write the history failed. */
+  isFailing = false;
+  readonly #options: HistoryThreadOptions;
+  readonly #worker: WorkerClient<HistoryProgram>;
+  readonly #waiting = new TenantQuota<string>(ASKER_MAX, WAITING_MAX);
+  readonly #stopFollowing: () => void;
+  #lastId = 0;
+  #isFollowing = false;
+  /** The last record that the thread has read. */
+  #read: number;
+  /** The mark at the previous step, and steps since the log last grew. */
+  #seen = 0;
+  #idleSteps = 0;
+  #hasEnded = false;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: HistoryThreadOptions) {
+    const { folder, storeId, days, start, scheduler, archived, onReport } = options;
+    this.#options = options;
+    this.#read = archived;
+    this.#worker = new WorkerClient<HistoryProgram>({
+      start,
+      data: () => ({ folder, storeId, days }),
+      on: { report: onReport },
+      onError: ({ message }) => onReport({ kind: "failed", failure: message }),
+      onExit: () => {
+        this.#hasEnded = true;
+        this.isFailing = this.#closing === undefined;
+      },
+    });
+    this.#worker.start();
+    this.#stopFollowing = scheduler.every(FOLLOW_EVERY_MS, () => this.#step());
+  }
+
+  /**
+   * Answers from all records that are durable at the time of the call. Never rejects.
+   * @param asker - As by `askerOf`: askers take turns, and each has a limit of its own.
+   * @param client - Its question is dropped when it has gone.
+   */
+  ask<K extends AuditTopic>(
+    question: AuditQuestion<K>,
+    asker: string,
+    client?: WaitingClient,
+  ): Promise<AuditOutcome<AuditAnswers[K]>> {
+    if (this.#hasEnded || this.#closing !== undefined) return Promise.resolve(UNAVAILABLE);
+    if (!this.#waiting.take(asker)) return Promise.resolve(BUSY);
+    const id = (this.#lastId += 1);
+    return new Promise((resolve) => {
+      let isWaiting = true;
+      const settle = (outcome: Outcome) => {
+        if (!isWaiting) return;
+        isWaiting = false;
+        this.#waiting.giveBack(asker);
+        if (this.#waiting.used === 0 && this.#closing === undefined) this.#worker.keepAlive(false);
+        resolve(outcome as AuditOutcome<never>);
+      };
+      if (client !== undefined) {
+        client.onGone = () => {
+          this.#worker.tell("drop", id);
+          settle(UNAVAILABLE);
+        };
+      }
+      this.#worker.keepAlive(true);
+      this.#options.whenWritten(() => {
+        if (!isWaiting) return;
+        if (this.#hasEnded) return settle(UNAVAILABLE);
+        const asked = { id, asker, question: question as AuditQuestion, mark: this.#mark() };
+        this.#worker.ask("ask", asked, (reply) => {
+          const answer = this.#note(reply);
+          settle(answer === null ? UNAVAILABLE : outcomeOf(answer));
+        });
+      });
+    });
+  }
+
+  /** Questions that wait for an answer. */
+  get waiting(): number {
+    return this.#waiting.used;
+  }
+
+  /** Questions that were refused because too many were waiting. */
+  get refused(): number {
+    return this.#waiting.refused;
+  }
+
+  /** Records on disk that the thread has not read yet. The next question reads them first. */
+  get lagRecords(): number {
+    return Math.max(0, (this.#options.mark()?.sequence ?? 0) - this.#read);
+  }
+
+  /** Settles when the thread has ended, or after five seconds. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#stopFollowing();
+    if (!this.#worker.isRunning) return;
+    this.#worker.keepAlive(true);
+    const { ended } = this.#worker;
+    const cancel = this.#options.scheduler.later(END_MS_MAX, () => void this.#worker.terminate());
+    this.#worker.tell("end", null);
+    await ended;
+    cancel();
+  }
+
+  #step(): void {
+    const sequence = this.#options.mark()?.sequence ?? 0;
+    if (sequence === 0 || this.#hasEnded || this.#isFollowing) return;
+    const isGrowing = sequence !== this.#seen;
+    this.#seen = sequence;
+    this.#idleSteps = isGrowing ? 0 : this.#idleSteps + 1;
+    const behind = sequence - this.#read;
+    const isDue = isGrowing ? behind >= BEHIND_RECORDS_MAX : behind > 0;
+    if (isDue || this.#idleSteps % IDLE_STEPS_MAX === IDLE_STEPS_MAX - 1) this.#follow();
+  }
+
+  #follow(): void {
+    const mark = this.#mark()!;
+    this.#isFollowing = true;
+    this.#worker.ask("follow", mark, (reply) => {
+      this.#isFollowing = false;
+      this.#note(reply);
+    });
+  }
+
+  /** Copies the chain, because a message would copy the whole buffer that the chain is part of. */
+  #mark(): ChainMark | null {
+    const mark = this.#options.mark();
+    return mark === null ? null : { ...mark, chain: Uint8Array.from(mark.chain) };
+  }
+
+  /** @returns The result; null when there is none, because the thread has failed. */
+  #note<State extends HistoryState>(reply: Reply<State>): State | null {
+    if (reply.failure !== null) return null;
+    this.isFailing = reply.result.isFailing;
+    // After a failure it begins at the archive again.
+    this.#read = reply.result.isFailing ? 0 : Math.max(this.#read, reply.result.read);
+    return reply.result;
+  }
+}
+
+function outcomeOf({ outcome, page }: Answer): Outcome {
+  return page === null ? outcome : { ...outcome, value: receivedPage(page) };
+}
+
+// Changes on their way from the thread. A change may be of 200,000 seats: to receive an object for
+// each of them would stop the engine's thread for a tenth of a second.
+
+/** Four numbers for each seat: its id, its state, its price id, and the end of its hold. */
+const SEAT_NUMBERS = 4;
+/** For null: no price has this id, and no hold ends then. */
+const NOTHING = 0;
+
+interface SentChange extends Omit<EventChange, "seats"> {
+  readonly seats: Float64Array;
+}
+
+interface SentPage extends Omit<ChangePage, "changes"> {
+  readonly changes: readonly SentChange[];
+}
+
+export function sentPage({ changes, ...page }: ChangePage): SentPage {
+  return { ...page, changes: changes.map((change) => ({ ...change, seats: sent(change.seats) })) };
+}
+
+/** Cost: O(seats), about ten milliseconds for 200,000. */
+export function receivedPage({ changes, ...page }: SentPage): ChangePage {
+  const received = changes.map((change) => ({ ...change, seats: seatsOf(change.seats) }));
+  return { ...page, changes: received };
+}
+
+function sent(seats: readonly SeatAfter[]): Float64Array {
+  const numbers = new Float64Array(SEAT_NUMBERS * seats.length);
+  for (const [index, { id, state, priceId, expiresAtMs }] of seats.entries()) {
+    const listed = state ?? SeatState.UNPRICED;
+    const ofSeat = [id, listed, priceId ?? NOTHING, expiresAtMs ?? NOTHING];
+    numbers.set(ofSeat, SEAT_NUMBERS * index);
+  }
+  return numbers;
+}
+
+function seatsOf(numbers: Float64Array): SeatAfter[] {
+  const seats: SeatAfter[] = [];
+  for (let i = 0; i < numbers.length; i += SEAT_NUMBERS) {
+    const state = numbers[i + 1]!;
+    seats.push({
+      id: numbers[i]!,
+      state: state === SeatState.UNPRICED ? null : (state as BookingState),
+      priceId: numbers[i + 2]! || null,
+      expiresAtMs: numbers[i + 3]! || null,
+    });
+  }
+  return seats;
+}
+
+// The work of the thread.
+
+interface Begun {
+  readonly history: OpenHistory;
+  /** `OpenHistory.changes` then. */
+  readonly changes: number;
+  readonly steps: Slices<Outcome>;
+}
+
+/** A question and its slices, once they have begun. */
+interface Work extends Asked {
+  readonly answering: Answering<Answer>;
+  slices: Begun | null;
+}
+
+export interface ServeOptions extends KeeperOptions {
+  /** Runs the task after the messages that have arrived. */
+  readonly soon: (task: () => void) => void;
+}
+
+/** Serves until "end", then closes the port. */
+export function serveHistory(
+  port: ThreadPort<ToWorker<HistoryProgram>>,
+  options: HistoryProgram["data"] & {
+    readonly disk: Disk;
+    readonly soon: (task: () => void) => void;
+    readonly nowMs: () => number;
+  },
+): void {
+  const emit = emitterOf<HistoryProgram>(port);
+  const keeper = new HistoryKeeper({ ...options, onReport: (report) => emit("report", report) });
+  const questions = new Questions(keeper, options.soon);
+  serve<HistoryProgram>(port, {
+    follow(mark) {
+      keeper.follow(markOf(mark));
+      return stateOf(keeper);
+    },
+    ask(asked, answering) {
+      questions.add(asked, answering);
+      return LATER;
+    },
+    drop: (id) => questions.drop(id),
+    end() {
+      questions.end();
+      keeper.close();
+      port.close();
+    },
+  });
+}
+
+class Questions {
+  readonly #keeper: HistoryKeeper;
+  readonly #soon: ServeOptions["soon"];
+  /** By asker. */
+  readonly #turns = new FairQueue<string, Work>();
+  /** Questions whose answer somebody waits for. */
+  readonly #wanted = new Set<number>();
+  #isRunning = false;
+  #hasEnded = false;
+
+  constructor(keeper: HistoryKeeper, soon: ServeOptions["soon"]) {
+    this.#keeper = keeper;
+    this.#soon = soon;
+  }
+
+  add(asked: Asked, answering: Answering<Answer>): void {
+    this.#wanted.add(asked.id);
+    this.#turns.push(asked.asker, { ...asked, answering, slices: null });
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    this.#soon(() => this.#run());
+  }
+
+  drop(id: number): void {
+    this.#wanted.delete(id);
+  }
+
+  end(): void {
+    this.#hasEnded = true;
+  }
+
+  #run(): void {
+    if (this.#hasEnded) return;
+    this.#turns.turn((work) => this.#step(work));
+    this.#isRunning = !this.#turns.isEmpty;
+    if (this.#isRunning) this.#soon(() => this.#run());
+  }
+
+  /** Runs a slice. @returns Whether the question needs more. */
+  #step(work: Work): boolean {
+    if (!this.#wanted.has(work.id)) {
+      work.slices?.steps.return(UNAVAILABLE);
+      this.#answer(work, UNAVAILABLE);
+      return false;
+    }
+    let outcome: Outcome | null;
+    try {
+      outcome = this.#slice(work);
+    } catch (error) {
+      outcome = this.#failed(work, error);
+    }
+    if (outcome === null) return true;
+    this.#wanted.delete(work.id);
+    this.#answer(work, outcome);
+    return false;
+  }
+
+  /** @returns The answer; null when the question needs more slices. */
+  #slice(work: Work): Outcome | null {
+    const keeper = this.#keeper;
+    const { slices } = work;
+    const isBegun = slices !== null && slices.history === keeper.history;
+    if (!isBegun || slices.changes !== slices.history.changes) {
+      if (work.mark === null) return { gap: AuditGap.NO_EVENT, extent: null };
+      if (!keeper.follow(markOf(work.mark))) return UNAVAILABLE;
+      const history = keeper.history!;
+      const { answers, changes } = history;
+      work.slices = { history, changes, steps: answers.answer(work.question) };
+    }
+    const { done, value } = work.slices!.steps.next();
+    return done === true ? value : null;
+  }
+
+  /** A part of the archive may be damaged, which is no reason to discard the rest. */
+  #failed(work: Work, error: unknown): Outcome {
+    const extent = work.slices?.history.answers.extent ?? null;
+    this.#keeper.fail(error);
+    const isDamaged = error instanceof Malformed && extent !== null;
+    return isDamaged ? { gap: AuditGap.TOO_EARLY, extent } : UNAVAILABLE;
+  }
+
+  #answer({ question, answering }: Work, outcome: Outcome): void {
+    const state = stateOf(this.#keeper);
+    if (question.about === "changes" && outcome.gap === null) {
+      const page = sentPage(outcome.value as AuditAnswers["changes"]);
+      answering.done({ ...state, outcome: { ...outcome, value: 0 }, page });
+    } else answering.done({ ...state, outcome, page: null });
+  }
+}
+
+function stateOf({ read, isFailing }: HistoryKeeper): HistoryState {
+  return { read, isFailing };
+}
+
+/** A message turns the chain from a Buffer into a Uint8Array. */
+function markOf({ sequence, chain }: ChainMark): ChainMark {
+  return { sequence, chain: Buffer.from(chain) };
+}

@@ -1,0 +1,338 @@
+/** The thread of the history: when it reads the log, whose turn it is, and what it answers. */
+import fs from "node:fs";
+import path from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { SeatState } from "../../../engine/inventory/states.ts";
+import {
+  AuditGap,
+  type AuditQuestion,
+  type ChangePage,
+  type SeatAfter,
+  type WaitingClient,
+} from "../../../engine/queries/history.ts";
+import { RecordType } from "../../../engine/records.ts";
+import { realScheduler } from "../../../persistence/disk/clock.ts";
+import { realDisk } from "../../../persistence/disk/disk.ts";
+import {
+  type FromWorker,
+  type StartWorker,
+  type ToWorker,
+  workerThread,
+} from "../../../persistence/disk/worker.ts";
+import { AUDIT_FILE } from "../../../persistence/history/archive.ts";
+import type { AuditReport } from "../../../persistence/history/keeper.ts";
+import {
+  type HistoryProgram,
+  HistoryThread,
+  type HistoryThreadOptions,
+  receivedPage,
+  sentPage,
+  serveHistory,
+} from "../../../persistence/history/thread.ts";
+import type { ChainMark } from "../../../persistence/log/log-reader.ts";
+import { markAt } from "../../support/audit.ts";
+import { LocalThread } from "../../support/store.ts";
+import { STORE_ID } from "../log/log-fixture.ts";
+import { history, storeWithTrail } from "../rescue/folder-fixture.ts";
+
+const COMPILED = new URL("../../../dist/persistence/store/history-worker.js", import.meta.url);
+const NOWHERE = new URL("none.js", import.meta.url);
+
+/** An event of the history, and its organization. */
+const [{ eventId, organizationId }] = history.records.flatMap(({ record }) =>
+  record.type === RecordType.CATALOG
+    ? record.puts.flatMap(({ table, row }) =>
+        table === "events" ? [{ eventId: row.id, organizationId: row.organizationId }] : [],
+      )
+    : [],
+) as [{ eventId: string; organizationId: number }];
+const ANN = String(organizationId);
+const OWNER = { about: "owner", eventId } as const;
+const PAGE = {
+  about: "transitions",
+  eventId,
+  query: { sort: [], offset: 0, limit: 10 },
+} as const;
+const UNAVAILABLE = { gap: AuditGap.UNAVAILABLE, extent: null };
+const BUSY = { gap: AuditGap.BUSY, extent: null };
+
+type Source = Pick<HistoryThreadOptions, "folder" | "mark">;
+
+function threadOf(source: Source, options: Partial<HistoryThreadOptions> = {}) {
+  const reports: AuditReport[] = [];
+  const thread = new HistoryThread({
+    storeId: STORE_ID,
+    days: null,
+    archived: 0,
+    scheduler: realScheduler,
+    start: workerThread(COMPILED, "test"),
+    whenWritten: (done) => done(),
+    onReport: (report) => void reports.push(report),
+    ...source,
+    ...options,
+  });
+  onTestFinished(() => thread.close());
+  return { thread, reports };
+}
+
+/** A thread that never answers. */
+const silent: StartWorker<HistoryProgram> = (_, { exit }) => ({
+  post: ({ name }) => name === "end" && exit(),
+  keepAlive: () => {},
+  terminate: () => Promise.resolve(),
+});
+
+test("an answer covers all durable records, and after a close there is none", async () => {
+  const { folder, process } = await storeWithTrail(20);
+  const { thread, reports } = threadOf({ folder, mark: () => process.journal.mark });
+  const answered = await thread.ask(OWNER, ANN);
+  expect(answered).toMatchObject({ gap: null, value: organizationId });
+  expect(answered.extent?.lastSequence).toBe(process.durable);
+  await process.commit(5, 10);
+  const moment = { sequence: process.durable };
+  const answers = await Promise.all([
+    thread.ask(PAGE, ANN),
+    thread.ask({ about: "areas", eventId, moment }, ANN),
+    thread.ask({ about: "reply", id: `${ANN}:none` }, ANN),
+  ]);
+  expect(answers.map(({ extent }) => extent?.lastSequence)).toEqual(
+    Array.from(answers, () => process.durable),
+  );
+  expect(thread.lagRecords).toBe(0);
+  await Promise.all([thread.close(), thread.close()]);
+  expect(await thread.ask(OWNER, ANN)).toEqual(UNAVAILABLE);
+  const files = fs.readdirSync(folder).filter((name) => name.startsWith(AUDIT_FILE));
+  expect(files).toEqual([AUDIT_FILE]);
+  expect(reports).toEqual([]);
+});
+
+test("before the first record there is no event", async () => {
+  const { folder, process } = await storeWithTrail(0);
+  const { thread } = threadOf({ folder, mark: () => process.journal.mark });
+  expect(await thread.ask(OWNER, ANN)).toEqual({ gap: AuditGap.NO_EVENT, extent: null });
+});
+
+test("an organization may have 64 questions waiting, and all together 1,024", async () => {
+  const { thread } = threadOf({ folder: "none", mark: () => markAt(2) }, { start: silent });
+  const asked = [];
+  for (let asker = 1; asker <= 16; asker++) {
+    for (let i = 0; i < 64; i++) asked.push(thread.ask(PAGE, String(asker)));
+    expect(thread.waiting).toBe(64 * asker);
+    if (asker === 1) expect(await thread.ask(OWNER, "1")).toEqual(BUSY);
+  }
+  expect(await thread.ask(OWNER, "17")).toEqual(BUSY);
+  expect(thread.refused).toBe(2);
+  await thread.close();
+  expect(await Promise.all(asked)).toEqual(Array.from(asked, () => UNAVAILABLE));
+  expect(thread.waiting).toBe(0);
+});
+
+test("a question waits until the disk has what is durable; one whose client has gone ends", async () => {
+  const { folder, process } = await storeWithTrail(20);
+  const writes: (() => void)[] = [];
+  const source = { folder, mark: () => process.journal.mark };
+  const whenWritten = (done: () => void) => void writes.push(done);
+  const { thread } = threadOf(source, { whenWritten });
+  const asked = thread.ask(OWNER, ANN);
+  const [early, late]: WaitingClient[] = [{ onGone: null }, { onGone: null }];
+  const dropped = [thread.ask(OWNER, ANN, early), thread.ask(PAGE, ANN, late)];
+  early!.onGone!();
+  for (const written of writes) written();
+  late!.onGone!();
+  expect(await asked).toMatchObject({ gap: null });
+  expect(await Promise.all(dropped)).toEqual([UNAVAILABLE, UNAVAILABLE]);
+  late!.onGone!();
+  expect(thread.waiting).toBe(0);
+});
+
+test("a damaged archive is reported, rebuilt, and then answers", async () => {
+  const { folder, process } = await storeWithTrail(20);
+  fs.writeFileSync(path.join(folder, AUDIT_FILE), "not a database, but long enough to look");
+  const { thread, reports } = threadOf({ folder, mark: () => process.journal.mark });
+  expect(await thread.ask(OWNER, ANN)).toMatchObject({ gap: null, value: organizationId });
+  expect(reports.map(({ kind }) => kind)).toEqual(["rebuilt"]);
+});
+
+test("a thread that cannot start is reported, and its questions are answered at once", async () => {
+  const { folder, process } = await storeWithTrail(1);
+  const source = { folder, mark: () => process.journal.mark };
+  const { thread, reports } = threadOf(source, { start: workerThread(NOWHERE, "test") });
+  expect(await thread.ask(OWNER, ANN)).toEqual(UNAVAILABLE);
+  expect(thread.isFailing).toBe(true);
+  const failure = expect.stringMatching(/Cannot find module/);
+  expect(reports).toMatchObject([{ kind: "failed", failure }]);
+});
+
+/** The program in this thread: a slice for each `run`. */
+async function local() {
+  const { folder, process } = await storeWithTrail(40);
+  const answered: number[] = [];
+  const said: FromWorker<HistoryProgram>[] = [];
+  const tasks: (() => void)[] = [];
+  const state = { hasEnded: false };
+  const data = { folder, storeId: STORE_ID, days: null };
+  const service = new LocalThread<ToWorker<HistoryProgram>, FromWorker<HistoryProgram>>({
+    serve: (port) =>
+      serveHistory(port, {
+        ...data,
+        disk: realDisk,
+        soon: (task) => void tasks.push(task),
+        nowMs: () => 0,
+      }),
+    events: {
+      message: (message) => {
+        said.push(message);
+        if ("id" in message) answered.push(message.id);
+      },
+      error: () => {},
+      exit: () => (state.hasEnded = true),
+    },
+    later: (task) => task(),
+  });
+  const mark = process.journal.mark!;
+  const ask = (id: number, asker: string, question: AuditQuestion) =>
+    service.post({ id, name: "ask", argument: { id, asker, question, mark } });
+  const run = () => tasks.splice(0).forEach((task) => task());
+  return { service, ask, run, answered, said, state, mark, tasks };
+}
+
+test("many questions of one organization → another's is answered in its turn", async () => {
+  const { ask, run, answered, tasks } = await local();
+  for (let id = 1; id <= 5; id++) ask(id, "1", PAGE);
+  ask(6, "2", PAGE);
+  while (tasks.length > 0) run();
+  expect(answered).toEqual([1, 6, 2, 3, 4, 5]);
+});
+
+test("a question is dropped, another fails, and the thread goes on until it is told to end", async () => {
+  const { service, ask, run, answered, said, state, mark, tasks } = await local();
+  ask(1, "1", PAGE);
+  service.post({ id: 0, name: "drop", argument: 1 });
+  ask(2, "1", PAGE);
+  while (tasks.length > 0) run();
+  expect(said).toMatchObject([
+    { id: 1, result: { outcome: UNAVAILABLE } },
+    { id: 2, result: { outcome: { gap: null }, read: mark.sequence, isFailing: false } },
+  ]);
+  // No log is that long: the thread reports it and continues.
+  service.post({ id: 3, name: "follow", argument: { ...mark, sequence: 900_000 } });
+  expect(said.slice(2)).toMatchObject([
+    { event: "report", value: { kind: "failed" } },
+    { id: 3, result: { isFailing: true } },
+  ]);
+  ask(4, "1", PAGE);
+  service.post({ id: 0, name: "end", argument: null });
+  run();
+  expect([state.hasEnded, answered]).toEqual([true, [1, 2, 3]]);
+});
+
+describe("reading without a question", () => {
+  /** A thread that only notes the marks it gets, and answers when the test decides. */
+  function echo() {
+    let mark: ChainMark | null = null;
+    let step = () => {};
+    const marks: number[] = [];
+    const unanswered: ToWorker<HistoryProgram>[] = [];
+    let answer: (message: FromWorker<HistoryProgram>) => void = () => {};
+    const start: StartWorker<HistoryProgram> = (_, events) => {
+      answer = events.message;
+      const post = (message: ToWorker<HistoryProgram>) => {
+        if (message.name === "end") return events.exit();
+        if (message.name !== "follow") throw new Error("nobody asks");
+        marks.push(message.argument.sequence);
+        unanswered.push(message);
+      };
+      return { post, keepAlive: () => {}, terminate: () => Promise.resolve() };
+    };
+    const every = (periodMs: number, task: () => void) => {
+      expect(periodMs).toBe(1_000);
+      step = task;
+      return () => {};
+    };
+    const scheduler = { ...realScheduler, every };
+    threadOf({ folder: "none", mark: () => mark }, { start, scheduler });
+    const steps = (count: number) => {
+      for (let i = 0; i < count; i++) step();
+    };
+    return {
+      marks,
+      steps,
+      /** The log has grown to this record at the next step. */
+      grow: (sequence: number) => {
+        mark = markAt(sequence);
+        step();
+      },
+      /** The thread has read; it fails at odd marks. */
+      followed: () => {
+        for (const message of unanswered.splice(0)) {
+          const { sequence } = message.argument as ChainMark;
+          const result = { read: sequence, isFailing: sequence % 2 === 1 };
+          answer({ id: message.id, result });
+        }
+      },
+    };
+  }
+
+  test("a log that grows → not before the first idle second, and then hourly", () => {
+    const { grow, steps, followed, marks } = echo();
+    steps(3);
+    for (const sequence of [2, 4]) grow(sequence);
+    expect(marks).toEqual([]);
+    steps(1);
+    expect(marks).toEqual([4]);
+    followed();
+    steps(3_597);
+    expect(marks).toEqual([4]);
+    steps(1);
+    expect(marks).toEqual([4, 4]);
+  });
+
+  test("a log that never rests → after two million records", () => {
+    const { grow, followed, marks } = echo();
+    for (const sequence of [2, 1_000_000, 1_999_998]) grow(sequence);
+    expect(marks).toEqual([]);
+    grow(2_000_002);
+    expect(marks).toEqual([2_000_002]);
+    followed();
+    grow(3_000_000);
+    expect(marks).toEqual([2_000_002]);
+  });
+
+  test("a failure → the next step tries again", () => {
+    const { grow, steps, followed, marks } = echo();
+    grow(5);
+    steps(1);
+    followed();
+    steps(1);
+    expect(marks).toEqual([5, 5]);
+    steps(3);
+    expect(marks).toEqual([5, 5]);
+  });
+});
+
+// Changes on their way between the threads.
+
+const FACTS = { timeMs: 1_800_000_000_000, call: "lock", session: "ann", holdType: "vip" };
+const REST = { areas: [{ id: 7, active: 1, locked: 2, sold: 3, blocked: 4 }], bookable: true };
+
+function pageOf(...lists: readonly (readonly SeatAfter[])[]): ChangePage {
+  const changes = lists.map((seats, i) => {
+    return { sequence: i + 1, previous: i, ...FACTS, ...REST, status: null, seats };
+  });
+  return { changes, hasMore: true };
+}
+
+const { ACTIVE, LOCKED, SOLD } = SeatState;
+const SEATS: readonly SeatAfter[] = [
+  { id: 1, state: null, priceId: null, expiresAtMs: null },
+  { id: 2, state: ACTIVE, priceId: 2 ** 40, expiresAtMs: null },
+  { id: 2 ** 50, state: LOCKED, priceId: 3, expiresAtMs: 1_800_000_000_001 },
+  { id: 2 ** 50 + 1, state: SOLD, priceId: null, expiresAtMs: null },
+];
+
+test("changes arrive as they were sent, without an object for each seat on the way", () => {
+  const page = pageOf(SEATS, [], SEATS.slice(1));
+  const sent = sentPage(page);
+  expect(sent.changes[0]!.seats).toBeInstanceOf(Float64Array);
+  expect(receivedPage(structuredClone(sent))).toEqual(page);
+});
