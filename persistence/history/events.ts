@@ -170,7 +170,7 @@ export class EventHistories implements Versions {
 
   /** @returns The event at the beginning of a span. */
   begin(event: ArchivedEvent, { chunks: [first] }: Span): EventReplay {
-    if (first?.hasImage !== true) return new EventReplay(event, this);
+    if (first?.hasImage !== true) return EventReplay.before(event, this);
     const { image } = this.#archive.chunk(event.partition, first.first);
     return EventReplay.from(image!, event, this);
   }

@@ -86,9 +86,7 @@ export class OpenHistory {
   }
 
   /** Whether log and archive have proved to belong together. */
-  get isProven(): boolean {
-    return this.#follower !== null;
-  }
+  isProven = false;
 
   /** Reads the log up to a batch that is on disk. Cost: O(bytes since the last call). */
   follow(mark: ChainMark): void {
@@ -117,6 +115,7 @@ export class OpenHistory {
       const isFull = openSql === undefined && this.tail.bytes >= tailBytesMax;
       if (isFull && reached !== null) this.flush(reached);
     });
+    this.isProven = true;
   }
 
   /** Whether somebody else has added to the archive, or put another in its place. */

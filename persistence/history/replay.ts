@@ -55,15 +55,21 @@ export class EventReplay {
   #eventId: string;
   #schemaId: number;
 
-  /** Begins before the event's first record. */
-  constructor(event: ArchivedEvent, versions: Versions) {
+  /** Begins before the event's first record, or with an image. */
+  private constructor(event: ArchivedEvent, versions: Versions) {
     this.partition = event.partition;
     this.sequence = event.created - 1;
     this.#versions = versions;
     this.#organizationId = event.organizationId;
     this.#eventId = event.eventId;
     this.#schemaId = event.schemaId;
-    this.#putOrganization(this.sequence);
+  }
+
+  /** Begins before the event's first record. */
+  static before(event: ArchivedEvent, versions: Versions): EventReplay {
+    const replay = new EventReplay(event, versions);
+    replay.#putOrganization(replay.sequence);
+    return replay;
   }
 
   /** Begins with an image. @throws Malformed when it is not one. */

@@ -359,7 +359,7 @@ export class LogScan {
     const last = firstSequence + recordCount - 1;
     const isInStart = this.start !== null && recordCount > 0 && last <= this.start.sequence;
     if (isInStart || this.#onBatch !== undefined) this.sequence = last;
-    if (isInStart) return;
+    if (isInStart || recordCount === 0) return;
     if (this.#onBatch !== undefined) this.#onBatch(records, firstSequence, recordCount);
     else decodeRecords(records, firstSequence, recordCount, this.#replay);
   }

@@ -361,9 +361,9 @@ test("an event without recent changes → it stays as it was when older records 
   expect(book.archive.row.firstSequence).toBe(first + 2);
   expect(pastMapOf(book, quiet, first + 2)).toEqual(map);
   expect(map.seats).toMatchObject([{ state: SeatState.LOCKED }, { state: SeatState.ACTIVE }]);
-  world.book("unlock", world.selection("ann", "A1"));
+  world.engine.expireAll(10);
   book.feed(world.journal.kept);
-  expect(transitionsOf(book, quiet)).toMatchObject([{ call: "unlock", session: "ann" }]);
+  expect(transitionsOf(book, quiet)).toMatchObject([{ call: "expire", session: "ann" }]);
 });
 
 test("an event that was deleted before the archive is opened again → it stays deleted", () => {
