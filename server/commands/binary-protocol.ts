@@ -12,32 +12,42 @@ import {
   type Command,
   HANDLE_KINDS,
   type Handles,
+  type Limits,
+  LIMITS,
   NO_MEMORY,
   type Protocol,
   type Refused,
   UNREADABLE,
 } from "./command.ts";
 
-const COMMAND_BYTES = 16;
-const OPEN_BYTES = 8;
-const OPENS_FROM = 128;
-const LONG_IDS = 1;
+export const COMMAND_BYTES = 16;
+/** The bytes of an entry before its texts; fewer are no entry. */
+export const OPEN_BYTES = 8;
+/** The byte at offset 4 of an entry that opens a handle of the first kind; lower: a command. */
+export const OPENS_FROM = 128;
+export const LONG_IDS = 1;
 const UUID_BYTES = 16;
 const UUID_LENGTH = 36;
 const WORD = 2 ** 32;
-const [DONE, NOT_DONE] = [1, 0];
-const ANSWER_BYTES = 8;
+export const DONE = 1;
+const NOT_DONE = 0;
+export const ANSWER_BYTES = 8;
 const PROBLEM_BYTES = 12;
 const ERROR_BYTES = 4;
 /** The longest text that a handle of each kind may have to be usual. */
-const LENGTHS_MAX = [UUID_LENGTH, SESSION_LENGTH_MAX, HOLD_TYPE_LENGTH_MAX];
+const LENGTHS_MAX = [UUID_LENGTH, SESSION_LENGTH_MAX, HOLD_TYPE_LENGTH_MAX, Infinity];
 const UUID_PARTS = /^(.{8})(.{4})(.{4})(.{4})(.{12})$/;
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-const Kind = { EVENT: 0, SESSION: 1, HOLD_TYPE: 2 } as const;
+/** What needs no further check. */
+const PLAIN = /^[\x20-\x7e]+$/;
+/** Positions in `HANDLE_KINDS`. */
+export const Kind = { EVENT: 0, SESSION: 1, HOLD_TYPE: 2, KEY: 3 } as const;
 
 export class BinaryProtocol implements Protocol {
-  readonly name = "frontrow.commands.v1+binary";
+  readonly name: string = "frontrow.commands.v1+binary";
+  readonly limits: Limits = LIMITS;
   readonly isBinary = true;
+  readonly isShared: boolean = false;
   readonly headBytes = 0;
 
   count(frame: ArrayBuffer): number {
@@ -45,9 +55,9 @@ export class BinaryProtocol implements Protocol {
     let count = 0;
     let at = 0;
     while (at < view.byteLength) {
-      const bytes = entryBytes(view, at);
+      const bytes = this.entryBytes(view, at);
       if (bytes === UNREADABLE) return UNREADABLE;
-      if (view.getUint8(at + 4) < OPENS_FROM) count += 1;
+      if (this.isCommand(view.getUint8(at + 4))) count += 1;
       at += bytes;
     }
     return count;
@@ -59,19 +69,71 @@ export class BinaryProtocol implements Protocol {
     let count = 0;
     let at = 0;
     while (at < end) {
-      const bytes = entryBytes(view, at);
+      const bytes = this.entryBytes(view, at);
       if (bytes === UNREADABLE) return UNREADABLE;
-      if (view.getUint8(at + 4) >= OPENS_FROM) {
-        const fault = open(view, at, handles);
-        if (fault !== 0) return fault;
-      } else {
+      let fault = 0;
+      if (this.isCommand(view.getUint8(at + 4))) {
         const command = commands[count];
-        if (command !== undefined) readCommand(view, at, handles, command);
+        if (command !== undefined) fault = this.readCommand(view, at, handles, command);
         count += 1;
-      }
+      } else fault = this.open(view, at, handles);
+      if (fault !== 0) return fault;
       at += bytes;
     }
     return count;
+  }
+
+  /** Whether an entry has an answer. */
+  protected isCommand(kind: number): boolean {
+    return kind < OPENS_FROM;
+  }
+
+  /** @returns The length of an entry, or UNREADABLE when the frame does not hold all of it. */
+  protected entryBytes(view: DataView, at: number): number {
+    const room = view.byteLength - at;
+    if (room < OPEN_BYTES) return UNREADABLE;
+    const kind = view.getUint8(at + 4);
+    if (kind >= OPENS_FROM) {
+      if (kind > OPENS_FROM + Kind.HOLD_TYPE) return UNREADABLE;
+      return paddedWithin(OPEN_BYTES + view.getUint16(at + 2, true), room);
+    }
+    const isCall = kind >= 1 && kind <= CALLS.length;
+    if (room < COMMAND_BYTES || !isCall || view.getUint8(at + 5) > LONG_IDS) return UNREADABLE;
+    const idBytes = view.getUint8(at + 5) === LONG_IDS ? 8 : 4;
+    const [seats, areas] = [view.getUint16(at + 12, true), view.getUint16(at + 14, true)];
+    const ids = seats * idBytes + areas * (idBytes + 4);
+    return paddedWithin(COMMAND_BYTES + ids + view.getUint8(at + 11), room);
+  }
+
+  /** @returns 0, UNREADABLE or NO_MEMORY. */
+  protected open(view: DataView, at: number, handles: Handles): number {
+    const kind = view.getUint8(at + 4) - OPENS_FROM;
+    const bytes = view.getUint16(at + 2, true);
+    const raw = Buffer.from(view.buffer as ArrayBuffer, at + OPEN_BYTES, bytes);
+    let text: string;
+    let isUsual = true;
+    if (kind === Kind.EVENT) {
+      if (bytes !== 0 && bytes !== UUID_BYTES) return UNREADABLE;
+      text = raw.toString("hex").replace(UUID_PARTS, "$1-$2-$3-$4-$5");
+    } else {
+      text = raw.toString("latin1");
+      isUsual = PLAIN.test(text);
+      if (!isUsual) {
+        try {
+          text = utf8.decode(raw);
+        } catch {
+          return UNREADABLE;
+        }
+      }
+      if (text.length > LENGTHS_MAX[kind]!) isUsual = false;
+    }
+    return handles.open(kind, view.getUint16(at, true), text, isUsual) ? 0 : NO_MEMORY;
+  }
+
+  /** @returns 0, UNREADABLE or NO_MEMORY. */
+  protected readCommand(view: DataView, at: number, handles: Handles, command: Command): number {
+    readCommand(view, at, handles, command);
+    return 0;
   }
 
   writeDone(to: AnswerBuffer, number: number, isDone: boolean): void {
@@ -115,44 +177,12 @@ interface Document {
   readonly errors: readonly FieldError[];
 }
 
-/** @returns The length of an entry, or UNREADABLE when the frame does not hold all of it. */
-function entryBytes(view: DataView, at: number): number {
-  const room = view.byteLength - at;
-  if (room < OPEN_BYTES) return UNREADABLE;
-  const kind = view.getUint8(at + 4);
-  let bytes: number;
-  if (kind >= OPENS_FROM) {
-    if (kind >= OPENS_FROM + HANDLE_KINDS.length) return UNREADABLE;
-    bytes = OPEN_BYTES + view.getUint16(at + 2, true);
-  } else {
-    const isCall = kind >= 1 && kind <= CALLS.length;
-    if (room < COMMAND_BYTES || !isCall || view.getUint8(at + 5) > LONG_IDS) return UNREADABLE;
-    const idBytes = view.getUint8(at + 5) === LONG_IDS ? 8 : 4;
-    const [seats, areas] = [view.getUint16(at + 12, true), view.getUint16(at + 14, true)];
-    bytes = COMMAND_BYTES + seats * idBytes + areas * (idBytes + 4) + view.getUint8(at + 11);
-  }
-  const padded = (bytes + 3) & ~3;
-  return padded <= room ? padded : UNREADABLE;
-}
-
-/** @returns 0, UNREADABLE or NO_MEMORY. */
-function open(view: DataView, at: number, handles: Handles): number {
-  const kind = view.getUint8(at + 4) - OPENS_FROM;
-  const bytes = view.getUint16(at + 2, true);
-  const raw = Buffer.from(view.buffer as ArrayBuffer, at + OPEN_BYTES, bytes);
-  let text: string;
-  if (kind === Kind.EVENT) {
-    if (bytes !== 0 && bytes !== UUID_BYTES) return UNREADABLE;
-    text = raw.toString("hex").replace(UUID_PARTS, "$1-$2-$3-$4-$5");
-  } else {
-    try {
-      text = utf8.decode(raw);
-    } catch {
-      return UNREADABLE;
-    }
-  }
-  const number = view.getUint16(at, true);
-  return handles.open(kind, number, text, LENGTHS_MAX[kind]!) ? 0 : NO_MEMORY;
+/**
+ * @param bytes - Compared before it is padded: a sum of long lengths has more than 32 bits.
+ * @returns The length with its padding, or UNREADABLE when there is no room for it.
+ */
+export function paddedWithin(bytes: number, room: number): number {
+  return bytes <= room - (room & 3) ? (bytes + 3) & ~3 : UNREADABLE;
 }
 
 function readCommand(view: DataView, at: number, handles: Handles, command: Command): void {
@@ -160,6 +190,7 @@ function readCommand(view: DataView, at: number, handles: Handles, command: Comm
   command.number = view.getUint32(at, true);
   command.call = CALLS[view.getUint8(at + 4) - 1]!;
   const isLong = view.getUint8(at + 5) === LONG_IDS;
+  command.client = handles.client;
   command.isUsual = true;
   const [event, session] = [view.getUint16(at + 6, true), view.getUint16(at + 8, true)];
   const holdType = view.getUint8(at + 10);

@@ -18,6 +18,7 @@ import {
 } from "../../engine/schema.ts";
 import type { Keys } from "../auth/keys.ts";
 import type { Answer, Problem } from "../http/answers.ts";
+import type { Credentials, Exchange } from "../http/front.ts";
 import type { ChoiceDraft } from "../http/selection-reader.ts";
 import type { Peer } from "../http/sockets.ts";
 import type { AnswerBuffer } from "./answer-buffer.ts";
@@ -33,7 +34,24 @@ export const CALLS = [
   "unblock",
 ] as const satisfies readonly BookingKind[];
 
-export const LIMITS = { commands: 1_024, commandsInFrame: 64, bytesInFrame: 65_536 } as const;
+/** What a client may send before it has answers. */
+export interface Limits {
+  /** Commands without an answer. */
+  readonly commands: number;
+  readonly commandsInFrame: number;
+  readonly bytesInFrame: number;
+}
+
+export const LIMITS = {
+  commands: 1_024,
+  commandsInFrame: 64,
+  bytesInFrame: 65_536,
+} as const satisfies Limits;
+
+/** Whose commands a connection carries. */
+export interface Client extends Credentials {
+  readonly address: () => string;
+}
 
 /** Results of reading a frame that are no number of commands. */
 export const UNREADABLE = -1;
@@ -87,6 +105,10 @@ export class Command {
   invalid: FieldError | null = null;
   /** The command as JSON, when it was sent so and is not usual. */
   json: Buffer | null = null;
+  /** Null for the client of the connection. */
+  client: Client | null = null;
+  /** A whole request, in place of everything above but the number; null for a command. */
+  request: Exchange | null = null;
 
   clear(): void {
     this.number = 0;
@@ -100,6 +122,8 @@ export class Command {
     this.isUsual = false;
     this.invalid = null;
     this.json = null;
+    this.client = null;
+    this.request = null;
   }
 
   /** To be called before the bytes of its frame are used again. */
@@ -123,8 +147,14 @@ export function callNamed(name: unknown): BookingKind | null {
 
 export interface Protocol {
   readonly name: string;
+  readonly limits: Limits;
   /** Whether frames and answers are binary messages. */
   readonly isBinary: boolean;
+  /**
+   * Whether a connection carries the commands of many clients. Then a slow answer holds up no
+   * later one, and the connection outlives their keys.
+   */
+  readonly isShared: boolean;
   /** Bytes at the start of a buffer that are not used by the first answer. */
   readonly headBytes: number;
   /**
@@ -158,47 +188,49 @@ export interface Refused {
 
 // Texts that a client has opened under numbers of its own, for its connection.
 
-/** In the order of their numbers in the binary layout, which begin with 128. */
-export const HANDLE_KINDS = ["event", "session", "hold type"] as const;
+/** In the order of their numbers in the binary layout, which begin with 128. The last: gateways. */
+export const HANDLE_KINDS = ["event", "session", "hold type", "key"] as const;
 /** Memory of a handle besides its text; more than was measured. */
 const HANDLE_BYTES = 64;
-/** What needs no further check. */
-const PLAIN = /^[\x20-\x7e]+$/;
+
+/** Where the memory of a connection is counted. */
+export type Memory = Pick<Peer, "keep" | "release">;
 
 export interface Handle {
   readonly text: string;
   /** Whether it is printable ASCII and not too long. */
   readonly isUsual: boolean;
+  /** That the text of a key describes; null until its first use. */
+  client: Client | null;
 }
 
 export class Handles {
-  readonly #peer: Peer;
+  readonly #memory: Memory;
   /** By number, for each kind; null until the first is opened. */
   #tables: Map<number, Handle>[] | null = null;
+  /** The client of the commands that follow; null for that of the connection. */
+  client: Client | null = null;
 
-  constructor(peer: Peer) {
-    this.#peer = peer;
+  constructor(memory: Memory) {
+    this.#memory = memory;
   }
 
   /**
    * @param kind - Position in HANDLE_KINDS.
-   * @param text - Empty to close the handle.
+   * @param content - Empty to close the handle.
    * @returns False when there is no memory for it.
    */
-  open(kind: number, number: number, content: string, lengthMax: number): boolean {
+  open(kind: number, number: number, content: string, isUsual: boolean): boolean {
     this.#tables ??= HANDLE_KINDS.map(() => new Map());
     const table = this.#tables[kind]!;
     const known = table.get(number);
     if (known !== undefined) {
-      this.#peer.release(HANDLE_BYTES + known.text.length);
+      this.#memory.release(HANDLE_BYTES + known.text.length);
       table.delete(number);
     }
     if (content === "") return true;
-    if (!this.#peer.keep(HANDLE_BYTES + content.length)) return false;
-    table.set(number, {
-      text: content,
-      isUsual: content.length <= lengthMax && PLAIN.test(content),
-    });
+    if (!this.#memory.keep(HANDLE_BYTES + content.length)) return false;
+    table.set(number, { text: content, isUsual, client: null });
     return true;
   }
 

@@ -1,10 +1,10 @@
 /**
- * One connection: frames come in, are decided in turns, and are answered in order when the log has
- * them.
+ * One connection, of a client or of a gateway: frames come in, are decided in turns, and are
+ * answered when the log has them.
  *
- * Ordering: a frame is decided whole, unless one of its answers must be read from disk; then the
- * rest waits for it. So do later frames. Answers are written into the buffer in the order of the
- * commands, and leave in that order.
+ * Ordering: commands are decided in the order in which they came. An answer that must be read from
+ * disk holds up the rest of its frame and later frames, so that answers leave in the order of the
+ * commands; on a shared connection it leaves after later ones.
  */
 import type { Caller } from "../../engine/bodies.ts";
 import type { Engine } from "../../engine/engine.ts";
@@ -18,15 +18,16 @@ import { type AnswerBuffer, AnswerBuffers } from "./answer-buffer.ts";
 import { BinaryProtocol } from "./binary-protocol.ts";
 import {
   CALLS,
+  type Client,
   Command,
   Handles,
   LIMITS,
+  type Memory,
   NO_MEMORY,
   type Protocol,
   UNREADABLE,
 } from "./command.ts";
 import {
-  type Client,
   type CommandFront,
   type Decided,
   Decider,
@@ -54,27 +55,8 @@ const REASONS: Readonly<Record<CloseCode, string>> = {
   [CloseCode.BEYOND_CREDIT]: "the frame is beyond the credit",
 };
 
-const CREDIT = JSON.stringify({ type: "credit", ...LIMITS });
 /** Answers of one connection that wait for the disk, in bytes; frames are not decided above it. */
 export const CONNECTION_ANSWER_BYTES_MAX = 1_024 * 1_024;
-
-/** What the connections share. */
-export interface Shared {
-  readonly engine: Engine;
-  readonly decider: Decider;
-  readonly buffers: AnswerBuffers;
-  /** As many as a frame may have. */
-  readonly commands: Command[];
-  readonly traffic: CommandTraffic;
-  readonly turns: Turns<CommandConnection>;
-  /** Whether the answers of all connections leave room for more. */
-  readonly hasRoom: boolean;
-  /** Calls `decideNext` when there is room for answers again. */
-  decideWithRoom(connection: CommandConnection): void;
-  /** Counts bytes of answers in memory. */
-  hold(bytes: number): void;
-  closed(connection: CommandConnection): void;
-}
 
 /** A frame that waits, or the rest of one. */
 interface Waiting {
@@ -97,8 +79,9 @@ interface Extent {
 export class CommandConnection implements SocketHandler, KeyedConnection, TurnTaker {
   readonly credentials: Client;
   readonly #protocol: Protocol;
-  readonly #shared: Shared;
+  readonly #shared: Connections;
   #peer: Peer | null = null;
+  #memory: Memory | null = null;
   #handles: Handles | null = null;
   /** Commands that were received and not answered. */
   #unanswered = 0;
@@ -115,11 +98,11 @@ export class CommandConnection implements SocketHandler, KeyedConnection, TurnTa
   #turn = -1;
   /** Whether the client does not read. */
   #isBlocked = false;
-  /** Whether an answer is being read from disk. */
-  #isReading = false;
+  /** Answers that are being read from disk. */
+  #reading = 0;
   #closeCode: CloseCode | 0 = 0;
 
-  constructor(shared: Shared, protocol: Protocol, client: Client) {
+  constructor(shared: Connections, protocol: Protocol, client: Client) {
     this.#shared = shared;
     this.#protocol = protocol;
     this.credentials = client;
@@ -127,14 +110,32 @@ export class CommandConnection implements SocketHandler, KeyedConnection, TurnTa
 
   opened(peer: Peer): void {
     this.#peer = peer;
-    peer.send(CREDIT, false);
+    this.#memory = this.#shared.memoryOf(peer);
+    this.tell({ type: "credit", ...this.#protocol.limits });
+    this.#shared.opened(this);
+  }
+
+  /** Sends a message that answers no command. */
+  tell(message: object): void {
+    this.#peer?.send(JSON.stringify(message), false);
+  }
+
+  /** Whether it takes no more commands. */
+  get isClosing(): boolean {
+    return this.#closeCode !== 0;
+  }
+
+  /** Whether an answer that is read from disk holds up the commands after it. */
+  get #isHeldUp(): boolean {
+    return this.#reading > 0 && !this.#protocol.isShared;
   }
 
   message(frame: ArrayBuffer, isBinary: boolean): void {
     if (this.#closeCode !== 0) return;
     if (isBinary !== this.#protocol.isBinary) this.close(CloseCode.UNREADABLE);
-    else if (frame.byteLength > LIMITS.bytesInFrame) this.close(CloseCode.BEYOND_CREDIT);
-    else if (this.#frames.length === 0 && this.#mayDecide()) this.#read(frame, true);
+    else if (frame.byteLength > this.#protocol.limits.bytesInFrame) {
+      this.close(CloseCode.BEYOND_CREDIT);
+    } else if (this.#frames.length === 0 && this.#mayDecide()) this.#read(frame, true);
     else this.#keep(frame);
   }
 
@@ -165,15 +166,16 @@ export class CommandConnection implements SocketHandler, KeyedConnection, TurnTa
     if (this.#closeCode !== 0) return;
     this.#closeCode = code;
     this.#shared.traffic.closed(code);
-    for (const { bytes } of this.#frames) this.#peer!.release(bytes);
+    for (const { bytes } of this.#frames) this.#memory!.release(bytes);
     this.#frames.length = 0;
+    this.#shared.closing(this);
     this.#closeWhenAnswered();
   }
 
   /** Decides a frame that waited, unless it must go on waiting. */
   decideNext(): void {
     const waiting = this.#frames[0];
-    if (waiting === undefined || this.#isBlocked || this.#isReading) return;
+    if (waiting === undefined || this.#isBlocked || this.#isHeldUp) return;
     if (!this.#hasRoom()) {
       this.#shared.decideWithRoom(this);
       return;
@@ -183,7 +185,7 @@ export class CommandConnection implements SocketHandler, KeyedConnection, TurnTa
   }
 
   #mayDecide(): boolean {
-    if (this.#isBlocked || this.#isReading || this.#turn === this.#shared.turns.now) return false;
+    if (this.#isBlocked || this.#isHeldUp || this.#turn === this.#shared.turns.now) return false;
     return this.#hasRoom();
   }
 
@@ -195,7 +197,7 @@ export class CommandConnection implements SocketHandler, KeyedConnection, TurnTa
   #keep(frame: ArrayBuffer): void {
     const count = this.#protocol.count(frame);
     if (!this.#accepts(count)) return;
-    if (!this.#peer!.keep(frame.byteLength)) {
+    if (!this.#memory!.keep(frame.byteLength)) {
       this.close(CloseCode.NO_MEMORY);
       return;
     }
@@ -206,9 +208,10 @@ export class CommandConnection implements SocketHandler, KeyedConnection, TurnTa
 
   /** Closes the connection, if the count is none or too high. */
   #accepts(count: number): boolean {
+    const { commands, commandsInFrame } = this.#protocol.limits;
     if (count === UNREADABLE) this.close(CloseCode.UNREADABLE);
     else if (count === NO_MEMORY) this.close(CloseCode.NO_MEMORY);
-    else if (count > LIMITS.commandsInFrame || this.#unanswered + count > LIMITS.commands) {
+    else if (count > commandsInFrame || this.#unanswered + count > commands) {
       this.close(CloseCode.BEYOND_CREDIT);
     } else return true;
     return false;
@@ -216,7 +219,7 @@ export class CommandConnection implements SocketHandler, KeyedConnection, TurnTa
 
   #takeUp({ bytes, content }: Waiting): void {
     this.#frames.shift();
-    this.#peer!.release(bytes);
+    this.#memory!.release(bytes);
     if (content instanceof ArrayBuffer) this.#read(content, false);
     else this.#decide(content, content.length, bytes);
   }
@@ -224,7 +227,7 @@ export class CommandConnection implements SocketHandler, KeyedConnection, TurnTa
   /** Reads a frame, which opens its handles, so it happens once. */
   #read(frame: ArrayBuffer, isNew: boolean): void {
     const { commands } = this.#shared;
-    this.#handles ??= new Handles(this.#peer!);
+    this.#handles ??= new Handles(this.#memory!);
     const count = this.#protocol.readFrame(frame, this.#handles, commands);
     if (isNew ? !this.#accepts(count) : count < 0 && !this.#accepts(count)) return;
     if (isNew) this.#unanswered += count;
@@ -236,16 +239,22 @@ export class CommandConnection implements SocketHandler, KeyedConnection, TurnTa
     const { decider, engine } = this.#shared;
     this.#turn = this.#shared.turns.now;
     this.#shared.turns.decided();
-    const hasKey = decider.begin(this.credentials);
+    let client: Client | null = this.#protocol.isShared ? null : this.credentials;
+    const hasKey = client === null || decider.begin(client);
+    const wereRead = this.#reading;
     let done = 0;
     engine.atOneTime(() => {
-      while (done < count && !this.#isReading) {
+      while (done < count && !this.#isHeldUp) {
         const command = commands[done]!;
         done += 1;
+        if (command.client !== null && command.client !== client) {
+          client = command.client;
+          decider.begin(client);
+        }
         this.#show(command, decider.decide(command));
       }
     });
-    const decided = done - (this.#isReading ? 1 : 0);
+    const decided = done - (this.#reading - wereRead);
     if (done < count) this.#suspend(commands, done, { count, bytes });
     if (decided > 0) this.#answerLater(decided);
     if (!hasKey) this.close(CloseCode.KEY_ENDED);
@@ -253,7 +262,7 @@ export class CommandConnection implements SocketHandler, KeyedConnection, TurnTa
 
   /** Keeps the commands that are left. New ones take their place for other frames. */
   #suspend(commands: Command[], done: number, { count, bytes }: Frame): void {
-    if (!this.#peer!.keep(bytes)) {
+    if (!this.#memory!.keep(bytes)) {
       this.close(CloseCode.NO_MEMORY);
       return;
     }
@@ -267,7 +276,7 @@ export class CommandConnection implements SocketHandler, KeyedConnection, TurnTa
     const { number, call } = command;
     const { traffic, engine, decider } = this.#shared;
     if (decided instanceof Promise) {
-      this.#isReading = true;
+      this.#reading += 1;
       void decided.then((answer) => this.#resume(call, number, answer));
       return;
     }
@@ -289,7 +298,7 @@ export class CommandConnection implements SocketHandler, KeyedConnection, TurnTa
   #resume(call: Command["call"], number: number, answer: Answer): void {
     if (this.#peer === null) return;
     const { traffic } = this.#shared;
-    this.#isReading = false;
+    this.#reading -= 1;
     this.#protocol.writeAnswer((this.#answers ??= this.#newAnswers()), number, answer);
     traffic.answered(call, answer.status);
     this.#answerLater(1);
@@ -345,7 +354,7 @@ export class CommandConnection implements SocketHandler, KeyedConnection, TurnTa
   }
 
   #closeWhenAnswered(): void {
-    const owes = this.#extents.length > 0 || this.#readyCommands > 0 || this.#isReading;
+    const owes = this.#extents.length > 0 || this.#readyCommands > 0 || this.#reading > 0;
     if (this.#closeCode === 0 || owes) return;
     this.#peer?.close(this.#closeCode, REASONS[this.#closeCode]);
   }
@@ -368,27 +377,26 @@ export class CommandConnection implements SocketHandler, KeyedConnection, TurnTa
   }
 }
 
-// All connections for commands: they are opened here, and closed when their keys end.
-
 /** Answers of all connections that wait for the disk, in bytes. */
 export const ANSWER_BYTES_MAX = 64 * 1_024 * 1_024;
-export class OpenCommandSockets implements Shared {
+
+/** Connections of one kind, and the objects that they share. */
+export class Connections {
   readonly buffers = new AnswerBuffers();
   readonly traffic = new CommandTraffic();
-  readonly commands = Array.from({ length: LIMITS.commandsInFrame }, () => new Command());
-  readonly turns = new Turns<CommandConnection>();
-  readonly #protocols = new Subprotocols<Protocol>(
-    new Map(
-      [new JsonProtocol(), new BinaryProtocol()].map((protocol) => [protocol.name, protocol]),
-    ),
-  );
-  readonly #open = new KeyRounds<CommandConnection>((client) => this.decider.isAdmitted(client));
-  /** Connections for whose answers there was no room. */
-  readonly #stalled = new Set<CommandConnection>();
+  /** As many as a frame may have. */
+  readonly commands: Command[];
+  readonly turns: Turns<CommandConnection> = new Turns();
   /** Bytes of answers that wait for the disk. */
   answerBytes = 0;
+  /** Connections for whose answers there was no room. */
+  readonly #stalled = new Set<CommandConnection>();
   #engine: Engine | null = null;
   #decider: Decider | null = null;
+
+  constructor(commandsInFrame: number) {
+    this.commands = Array.from({ length: commandsInFrame }, () => new Command());
+  }
 
   get engine(): Engine {
     return this.#engine!;
@@ -402,6 +410,7 @@ export class OpenCommandSockets implements Shared {
     return this.decider.waiting;
   }
 
+  /** Whether the answers of all connections leave room for more. */
   get hasRoom(): boolean {
     return this.answerBytes < ANSWER_BYTES_MAX;
   }
@@ -410,6 +419,48 @@ export class OpenCommandSockets implements Shared {
   attach(front: CommandFront, services: DeciderServices): void {
     this.#engine = services.engine;
     this.#decider = new Decider(services, front);
+  }
+
+  /** Where a connection counts its frames and handles. */
+  memoryOf(peer: Peer): Memory {
+    return peer;
+  }
+
+  opened(_connection: CommandConnection): void {}
+
+  /** The connection decides nothing more, but still owes answers. */
+  closing(_connection: CommandConnection): void {}
+
+  closed(connection: CommandConnection): void {
+    this.turns.delete(connection);
+    this.#stalled.delete(connection);
+  }
+
+  /** Calls `decideNext` when there is room for answers again. */
+  decideWithRoom(connection: CommandConnection): void {
+    this.#stalled.add(connection);
+  }
+
+  /** Counts bytes of answers in memory. */
+  hold(bytes: number): void {
+    this.answerBytes += bytes;
+    if (bytes >= 0 || this.#stalled.size === 0) return;
+    for (const connection of this.#stalled) this.turns.decideLater(connection);
+    this.#stalled.clear();
+  }
+}
+
+/** The connections of clients: they are opened here, and closed when their keys end. */
+export class OpenCommandSockets extends Connections {
+  readonly #protocols = new Subprotocols<Protocol>(
+    new Map(
+      [new JsonProtocol(), new BinaryProtocol()].map((protocol) => [protocol.name, protocol]),
+    ),
+  );
+  readonly #open = new KeyRounds<CommandConnection>((client) => this.decider.isAdmitted(client));
+
+  constructor() {
+    super(LIMITS.commandsInFrame);
   }
 
   /** @returns The answer to a handshake. */
@@ -426,21 +477,9 @@ export class OpenCommandSockets implements Shared {
     return upgrade({ protocol: chosen.name, sender, handler });
   }
 
-  decideWithRoom(connection: CommandConnection): void {
-    this.#stalled.add(connection);
-  }
-
-  hold(bytes: number): void {
-    this.answerBytes += bytes;
-    if (bytes >= 0 || this.#stalled.size === 0) return;
-    for (const connection of this.#stalled) this.turns.decideLater(connection);
-    this.#stalled.clear();
-  }
-
-  closed(connection: CommandConnection): void {
+  override closed(connection: CommandConnection): void {
+    super.closed(connection);
     this.#open.delete(connection);
-    this.turns.delete(connection);
-    this.#stalled.delete(connection);
   }
 }
 

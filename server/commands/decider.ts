@@ -8,10 +8,17 @@ import type { BookingKind } from "../../engine/commands.ts";
 import { isGranted, isRefused, refuseInvalid, Result } from "../../engine/results.ts";
 import { WaitingWork } from "../api/overload.ts";
 import { Access, admits, type Identities, identify } from "../auth/access.ts";
-import { type Answer, FALSE, type Problem, problemAnswer, TRUE } from "../http/answers.ts";
-import { type Credentials, Exchange, type FirstOfKey } from "../http/front.ts";
+import {
+  type Answer,
+  FALSE,
+  type Problem,
+  problemAnswer,
+  TRUE,
+  withApplied,
+} from "../http/answers.ts";
+import { type Credentials, Exchange, type FirstOfKey, type RequestHead } from "../http/front.ts";
 import type { Metrics } from "../observe/metrics.ts";
-import { type Command, fingerprintOf, PATHS, SOCKET_PATH } from "./command.ts";
+import { type Client, type Command, fingerprintOf, PATHS, SOCKET_PATH } from "./command.ts";
 
 /**
  * Commands that may wait for the disk before locks are refused; other calls may be twice as many.
@@ -52,33 +59,26 @@ export interface DeciderServices extends Identities {
   readonly isReady: () => boolean;
 }
 
-/** The client of a connection, as its handshake told. */
-export interface Client extends Credentials {
-  readonly address: () => string;
-}
-
 /** What a command gets. `isDone` is null when there is a problem. */
 export interface Decided {
   isDone: boolean | null;
   problem: Problem | null;
 }
 
-/** A request that has no connection of its own. */
-class CommandExchange extends Exchange {
+/** A request that has no connection of its own: its answer is returned, not sent. */
+export class InnerExchange extends Exchange {
+  /** A repetition waits for the first, whose connection may be lost. */
   override readonly waits = true;
   readonly address: () => string;
 
-  constructor(client: Client, call: BookingKind) {
+  /** @param body - Read in the same turn. */
+  constructor({ address, ...head }: Partial<RequestHead> & Client, body: Buffer) {
     super();
-    this.method = "post";
-    this.path = PATHS[call];
-    this.apiKey = client.apiKey;
-    this.authorization = client.authorization;
-    this.organizationId = client.organizationId;
-    this.address = client.address;
+    Object.assign(this, head);
+    this.address = address;
+    this.body = body;
   }
 
-  /** Its answer is returned, not sent. */
   respond(): void {}
 }
 
@@ -104,7 +104,7 @@ export class Decider {
   }
 
   /**
-   * Begins a frame: key and organization are judged for each.
+   * The next commands are those of this client: key and organization are judged for each frame.
    *
    * @returns Whether the key is still valid.
    */
@@ -122,7 +122,8 @@ export class Decider {
 
   /** @returns An answer when the general way gave it; a promise when that takes time. */
   decide(command: Command): Decided | Answer | Promise<Answer> {
-    const { call, isUsual, invalid } = command;
+    const { call, isUsual, invalid, request } = command;
+    if (request !== null) return this.#request(request);
     if (call === null || invalid !== null) return this.#refuse(refuseInvalid([invalid!]));
     const busy = this.waiting.refusalOf(call === "lock" ? LOCK : OTHER);
     if (busy !== null) return this.#refuse(busy);
@@ -131,6 +132,13 @@ export class Decider {
     return command.idempotencyKey === null
       ? this.#submit(call, command, caller)
       : this.#decideKeyed(call, command, caller);
+  }
+
+  /** A request that no command says. */
+  #request(request: Exchange): Decided | Answer | Promise<Answer> {
+    const { method, path } = request;
+    const busy = this.waiting.refusalOf({ method, durable: true, yields: YIELDING.test(path) });
+    return busy === null ? this.#front.answerTo(request) : this.#refuse(busy);
   }
 
   #submit(kind: BookingKind, { eventId, body }: Command, caller: Caller): Decided {
@@ -158,7 +166,7 @@ export class Decider {
     });
     if (begun instanceof Promise) return begun.then((found) => this.#repeated(call, found));
     if (isRefused(begun)) return this.#refuse(begun);
-    if ("status" in begun) return begun;
+    if ("status" in begun) return withApplied(begun);
     const decided = this.#submit(call, command, caller);
     const { problem } = decided;
     // An invalid command does not use up its key: the client may send it again, corrected.
@@ -175,13 +183,13 @@ export class Decider {
 
   /** A stored answer that was read from disk. */
   #repeated(call: BookingKind, found: Answer | Problem): Answer {
-    if (!isRefused(found)) return found;
+    if (!isRefused(found)) return withApplied(found);
     this.#services.metrics.refused(found.refused);
     return problemAnswer(found, PATHS[call], this.#services.engine.nowMs());
   }
 
-  pathOf({ call }: Command): string {
-    return call === null ? SOCKET_PATH : PATHS[call];
+  pathOf({ call, request }: Command): string {
+    return request?.path ?? (call === null ? SOCKET_PATH : PATHS[call]);
   }
 
   #refuse(problem: Problem): Decided {
@@ -193,18 +201,18 @@ export class Decider {
 
   #answer(call: BookingKind, command: Command): Answer | Promise<Answer> {
     const { eventId, idempotencyKey, body } = command;
-    const exchange = new CommandExchange(this.#client!, call);
-    const isGiven = eventId !== null;
     const text = typeof eventId === "string" ? eventId : JSON.stringify(eventId);
-    exchange.query = isGiven ? `eventId=${encodeURIComponent(text)}` : "";
-    exchange.idempotencyKey = idempotencyKey;
-    exchange.body = command.json ?? Buffer.from(JSON.stringify(body));
-    return this.#front.answerTo(exchange);
+    const query = eventId === null ? "" : `eventId=${encodeURIComponent(text)}`;
+    const head = { ...this.#client!, method: "post", path: PATHS[call], query, idempotencyKey };
+    const bytes = command.json ?? Buffer.from(JSON.stringify(body));
+    return this.#front.answerTo(new InnerExchange(head, bytes));
   }
 }
 
 const LOCK = { method: "post", durable: true, yields: true };
 const OTHER = { method: "post", durable: true };
+/** The paths that are refused first when too much waits. */
+const YIELDING = /\/(lock|check)\/?$/;
 
 function isLimited(organization: OrganizationRow | undefined): boolean {
   if (organization === undefined) return true;

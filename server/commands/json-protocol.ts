@@ -25,6 +25,7 @@ import {
   type ChoiceList,
   type Command,
   type Handles,
+  LIMITS,
   type Protocol,
   RecentTexts,
   type Refused,
@@ -68,7 +69,9 @@ const NEEDED = Member.NUMBER | Member.CALL | Member.EVENT_ID;
 
 export class JsonProtocol extends SelectionReader implements Protocol {
   readonly name = "frontrow.commands.v1+json";
+  readonly limits = LIMITS;
   readonly isBinary = false;
+  readonly isShared = false;
   readonly headBytes = 1;
   /** The id of an event as it was sent last, quoted: most commands of a frame repeat it. */
   #eventBytes: Uint8Array = NEVER_SENT;

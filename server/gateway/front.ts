@@ -1,15 +1,11 @@
-/**
- * The front of a gateway: booking goes to the engine over the link, everything else over HTTP. What
- * a request shows to be wrong by itself is refused here, in the order and the words of the engine's
- * own front.
- */
+/** The front of a gateway: booking goes to the engine over the link, everything else over HTTP. */
 import { collectDefaultMetrics, Registry } from "prom-client";
 import type { StateSelection } from "../../engine/bodies.ts";
-import { type FieldError, isRefused, refuseInvalid, Result } from "../../engine/results.ts";
+import { Result } from "../../engine/results.ts";
 import { WaitingWork } from "../api/overload.ts";
 import type { Route } from "../api/route.ts";
 import { type Match, refuseRoute, Router, withoutSlash } from "../api/router.ts";
-import { asSent, readBody, refuseHead } from "../api/validate.ts";
+import { refuseHead } from "../api/validate.ts";
 import { callNamed, CALLS } from "../commands/command.ts";
 import {
   type Answer,
@@ -27,7 +23,7 @@ import type { HttpStats } from "../http/server.ts";
 import { family, histogram, RecentText } from "../observe/exposition.ts";
 import { version } from "../program.ts";
 import { legacyProblem } from "../routes/v1-booking.ts";
-import { type EngineLink, type Engines, fitsCall } from "./engine-link.ts";
+import { type EngineLink, type Engines, fitsCall, type UsualCall } from "./engine-link.ts";
 import { LINK_BODY_BYTES_MAX, LINK_HEAD_LENGTH_MAX } from "./link-layout.ts";
 import { AnswerRoom, Relay } from "./passing.ts";
 
@@ -35,7 +31,6 @@ import { AnswerRoom, Relay } from "./passing.ts";
 export const BOOKINGS_WAITING_MAX = 8_000;
 const BOOKING = /^\/api\/private\/v[12]\.0\/booking\//;
 const KEY = /^[\x20-\x7e]{1,255}$/;
-const NO_ERRORS: readonly FieldError[] = [];
 const NO_ANSWERS: Route["answers"] = {};
 
 const LOST: Problem = {
@@ -166,46 +161,16 @@ export class GatewayFront implements Front<GatewayFound> {
     const { link } = this.#options;
     const route = match.route!;
     const refusal = this.#notNow() ?? this.waiting.refusalOf(route);
-    if (refusal !== null || link.room === 0) {
+    if (refusal !== null || !link.hasRoom) {
       this.#refuseLater(exchange, refusal ?? LOST);
       return;
     }
-    const key = link.keyOf(exchange);
-    const problem = key === 0 ? null : this.#send(exchange, route, { match, key, call });
-    if (problem !== null) {
-      this.#respond(exchange, this.refuse(problem, exchange));
-      return;
-    }
-    if (key === 0) link.request(exchange);
     this.waiting.count += 1;
-  }
-
-  /** Sends a request whose key is known. @returns What is wrong with it; null for nothing. */
-  #send(
-    exchange: Exchange<GatewayFound>,
-    route: Route,
-    { match, key, call }: { readonly match: Match; readonly key: number; readonly call: number },
-  ): Problem | null {
-    const refusal = refuseHead(route, exchange);
-    if (refusal !== null) return refusal;
     exchange.join();
-    const query = match.checks.query(exchange.query);
-    const body = route.readBody?.(exchange.body) ?? null;
-    if (body !== null && query.errors.length === 0) {
-      const selection = body as StateSelection;
-      if (call !== 0 && isUsual(exchange) && fitsCall(selection)) {
-        const eventId = query.values["eventId"] as string;
-        this.#options.link.call(exchange, { kind: call, key, eventId, selection });
-        return null;
-      }
-    } else {
-      const read = body === null ? readBody(route, match.checks, exchange.body) : null;
-      if (read !== null && isRefused(read)) return read;
-      const errors = [...query.errors, ...(read?.errors ?? NO_ERRORS)];
-      if (errors.length > 0) return asSent(refuseInvalid(errors), exchange.body) as Problem;
-    }
-    this.#options.link.request(exchange);
-    return null;
+    const key = call === 0 ? 0 : link.keyOf(exchange);
+    const usual = key === 0 ? null : usualCallOf(exchange, match, call);
+    if (usual === null) link.request(exchange);
+    else link.call(exchange, key, usual);
   }
 
   /** The engine has answered. */
@@ -258,10 +223,16 @@ function fitsLink(request: Exchange): boolean {
   return headLength <= LINK_HEAD_LENGTH_MAX && (request.contentLength ?? 0) <= LINK_BODY_BYTES_MAX;
 }
 
-/** Whether a request has nothing that the entry of a call does not carry. */
-function isUsual({ idempotencyKey, prefer }: Exchange): boolean {
-  if (idempotencyKey !== null && !KEY.test(idempotencyKey)) return false;
-  return !wantsRepresentation(prefer);
+/** @returns Null for a request that is not valid, or that no command says: the engine answers it. */
+function usualCallOf(exchange: Exchange, match: Match, kind: number): UsualCall | null {
+  const { idempotencyKey, prefer } = exchange;
+  const route = match.route!;
+  if (idempotencyKey !== null && !KEY.test(idempotencyKey)) return null;
+  if (wantsRepresentation(prefer) || refuseHead(route, exchange) !== null) return null;
+  const { errors, values } = match.checks.query(exchange.query);
+  const selection: StateSelection | null = route.readBody?.(exchange.body) ?? null;
+  if (errors.length > 0 || selection === null || !fitsCall(selection)) return null;
+  return { kind, eventId: values["eventId"] as string, selection, idempotencyKey };
 }
 
 // Metrics of a gateway, as text for Prometheus.
@@ -344,7 +315,7 @@ export class GatewayMetrics {
       ...gauge("link_open", "1 while the engine takes requests, else 0.", Number(link.isOpen)),
       ...counter("link_frames_total", "Frames that were sent to the engine.", link.frames),
       ...counter("link_requests_total", "Requests in these frames.", link.requests),
-      ...gauge("known_keys", "Keys that the engine has found valid.", link.known.keyCount),
+      ...gauge("known_keys", "Keys that the engine has found valid.", link.keyCount),
       ...gauge("waiting_requests", "Booking requests without an answer.", link.waiting),
       ...counter("waiting_requests_refused_total", REFUSED, front.waiting.refused),
       ...gauge("delayed_refusals", "Refusals that leave later.", front.waiting.refusals.count),

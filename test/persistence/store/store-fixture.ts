@@ -20,6 +20,7 @@ import type { StateReport } from "../../../persistence/store/open-state.ts";
 import { openStore, type OpenStore } from "../../../persistence/store/open-store.ts";
 import type { Platform } from "../../../persistence/store/platform.ts";
 import { FakeDisk } from "../../support/disk/fake-disk.ts";
+import { untilDeath } from "../../support/disk/process-disk.ts";
 import { type History, LocalThread, RecordFeed } from "../../support/store.ts";
 import { ManualTime, settle, STORE_ID } from "../log/log-fixture.ts";
 
@@ -89,7 +90,7 @@ export class StoreProcess {
       disk: own,
       time: { wallMs: () => time.nowMs(), runningMs: () => time.nowMs() },
       scheduler: {
-        soon: (task) => setImmediate(task),
+        soon: (task) => setImmediate(() => untilDeath(task)),
         later: (delayMs, task) => time.later(delayMs, task),
         // The history has its own records that end holds.
         every: () => () => {},

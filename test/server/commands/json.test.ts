@@ -199,13 +199,7 @@ const FRAME = oneof(
   tuple(ALIKE, ANY, ALIKE).map(([before, one, after]) => [...before, one, ...after]),
 );
 
-const handles = new Handles({
-  waitingBytes: 0,
-  keep: () => true,
-  release: () => {},
-  send: () => true,
-  close: () => {},
-});
+const handles = new Handles({ keep: () => true, release: () => {} });
 
 /** What was read, as values; null for a frame that cannot be read. */
 function read(protocol: JsonProtocol, texts: readonly string[]): readonly unknown[] | null {

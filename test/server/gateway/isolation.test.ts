@@ -50,7 +50,7 @@ test.each(CREDENTIALS)(
       const { status } = await book(stage, headers, "lock", seatOf(server.a, label));
       expect(status).toBe(areOfA ? 200 : 403);
     }
-    expect(stage.gateway.link.known.keyCount).toBe(areOfA ? 1 : 0);
+    expect(stage.gateway.link.keyCount).toBe(areOfA ? 1 : 0);
     const state = areOfA ? "LOCKED" : "ACTIVE";
     expect(await server.states("A1", "A2")).toEqual([state, state]);
   },

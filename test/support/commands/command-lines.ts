@@ -3,22 +3,16 @@
  * answers, on any engine. A command is decided while it is sent, so that a model can follow.
  */
 import type { BookingKind, CommandOf } from "../../../engine/commands.ts";
-import type { Engine } from "../../../engine/engine.ts";
 import { type FieldError, Result } from "../../../engine/results.ts";
-import { AnswerBuffers } from "../../../server/commands/answer-buffer.ts";
 import {
   BinaryProtocol,
   FIELDS,
   REASONS,
   RESULT_CODES,
 } from "../../../server/commands/binary-protocol.ts";
-import { CALLS, Command, LIMITS, type Protocol } from "../../../server/commands/command.ts";
-import {
-  CommandConnection,
-  CommandTraffic,
-  type Shared,
-} from "../../../server/commands/connection.ts";
-import { type CommandFront, Decider, Turns } from "../../../server/commands/decider.ts";
+import { CALLS, LIMITS, type Protocol } from "../../../server/commands/command.ts";
+import { CommandConnection, Connections } from "../../../server/commands/connection.ts";
+import { type CommandFront, Turns } from "../../../server/commands/decider.ts";
 import { JsonProtocol } from "../../../server/commands/json-protocol.ts";
 import type { Services } from "../../../server/api/services.ts";
 import { REPLIES } from "../../../server/http/answers.ts";
@@ -72,27 +66,19 @@ class PromptTurns extends Turns<CommandConnection> {
 }
 
 /** The connections of all clients, by their keys. */
-export class CommandLines implements Shared {
-  readonly engine: Engine;
-  readonly decider: Decider;
-  readonly buffers = new AnswerBuffers();
-  readonly commands = Array.from({ length: LIMITS.commandsInFrame }, () => new Command());
-  readonly traffic = new CommandTraffic();
-  readonly hasRoom = true;
-  readonly turns = new PromptTurns();
+export class CommandLines extends Connections {
+  override readonly turns = new PromptTurns();
   readonly #json = new Map<string, JsonLine>();
   readonly #binary = new Map<string, BinaryLine>();
 
   constructor(services: Services, front: CommandFront) {
-    this.engine = services.engine;
-    this.decider = new Decider(services, front);
+    super(LIMITS.commandsInFrame);
+    this.attach(front, services);
   }
 
-  hold(): void {}
-  decideWithRoom(): void {
+  override decideWithRoom(): void {
     throw new Error("there is always room");
   }
-  closed(): void {}
 
   /** The connection of a key: with the binary layout, or with JSON. */
   of(key: string, isBinary: boolean): Line {
