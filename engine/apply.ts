@@ -1,6 +1,6 @@
 /**
- * The one place that changes state. It cannot refuse, because a record states what has happened.
- * Live commands and replay both use it.
+ * The only code to change the state. It cannot refuse: a record states a fact. Live commands and
+ * replay share it.
  */
 import { assert, unreachable } from "./assert.ts";
 import type { CatalogPut, EventRow, OrganizationRow } from "./catalog.ts";
@@ -62,7 +62,7 @@ function removeLayout(state: State, schemaId: number, timeMs: number): void {
 /** Migrates every event of the schema to the schema's present layout. */
 function migrateEvents(state: State, schemaId: number, timeMs: number): void {
   const layout = state.layoutOf(schemaId);
-  const change = new LayoutChange({ layout, timeMs });
+  const change = new LayoutChange(layout, timeMs);
   for (const { partition: number, schemaId: of } of state.catalog.events.values()) {
     if (of !== schemaId || state.partitions.layoutOf(number) === layout) continue;
     state.partitions.migrate(number, change);
@@ -80,7 +80,7 @@ function putPartition(state: State, event: EventRow, timeMs: number): void {
   assert(stored === undefined || stored.partition === number, "an event keeps its partition");
   if (isNew) partitions.set(number, new Partition(layout, timeMs));
   else if (partitions.layoutOf(number) !== layout) {
-    partitions.migrate(number, new LayoutChange({ layout, timeMs }));
+    partitions.migrate(number, new LayoutChange(layout, timeMs));
   }
 }
 
@@ -99,116 +99,96 @@ function removePrice(state: State, priceId: number, timeMs: number): void {
   if (event !== undefined) state.partitionOf(event).removePrice(price.slot, timeMs);
 }
 
-// Finds the partitions that a record will change. These functions must be called before the record
-// is applied. A snapshot copies a partition again only after a record has affected it.
+// Which events and partitions a record will change. These functions must be called before the record
+// is applied.
 
-/**
- * @returns Partition numbers; one may occur twice, or belong to a partition yet to be created.
- * Cost: constant for bookings and prices; O(rows of the record + events) for a change of a layout.
- */
-export function affectedPartitions(state: State, record: LogRecord): readonly number[] {
-  return record.type === RecordType.CATALOG ? affectedByCatalog(state, record) : [record.partition];
-}
-
-function affectedByCatalog({ catalog }: State, { puts, removes }: CatalogRecord): number[] {
-  const { events, prices } = catalog;
-  const affected: number[] = [];
-  const addEvent = (eventId: string | undefined) => {
-    const event = events.get(eventId ?? "");
-    if (event !== undefined) affected.push(event.partition);
-  };
-  const addEventsOf = (schemaId: number) => {
-    for (const event of events.values()) {
-      if (event.schemaId === schemaId) affected.push(event.partition);
-    }
-  };
-  for (const { table, key } of removes) {
-    if (table === "events") addEvent(String(key));
-    if (table === "prices") addEvent(prices.get(Number(key))?.eventId);
-    if (table === "layouts") addEventsOf(Number(key));
-  }
-  for (const { table, row } of puts) {
-    if (table === "events") affected.push(row.partition);
-    if (table === "layouts") addEventsOf(row.id);
-  }
-  return affected;
-}
-
-/**
- * @returns The partitions that the record removes, or replaces because of a new layout, without
- * changing them first: their contents stay as they are. Cost: O(rows of the record + events).
- */
-export function replacedPartitions(
-  { catalog }: State,
-  { puts, removes }: CatalogRecord,
-): readonly number[] {
-  const { events, prices } = catalog;
-  const replaced = new Set<number>();
-  const changed = new Set<number>();
-  const replace = (event: EventRow) => {
-    if (!changed.has(event.partition)) replaced.add(event.partition);
-  };
-  const change = (event: EventRow | undefined) => {
-    if (event !== undefined && !replaced.has(event.partition)) changed.add(event.partition);
-  };
-  const replaceEventsOf = (schemaId: number) => {
-    for (const event of events.values()) if (event.schemaId === schemaId) replace(event);
-  };
-  for (const { table, key } of removes) {
-    if (table === "events") replace(events.get(String(key))!);
-    if (table === "layouts") replaceEventsOf(Number(key));
-    if (table === "prices") change(events.get(prices.get(Number(key))?.eventId ?? ""));
-  }
-  for (const { table, row } of puts) {
-    if (table === "events") change(row);
-    if (table === "layouts") replaceEventsOf(row.id);
-  }
-  return [...replaced];
-}
-
-/** How a catalog record changes an event as it is shown. */
+/** The change of an event by a catalog record, as it is shown. */
 export type CatalogCall = "prices" | "deleteprice" | "layout" | "event" | "deleteevent";
 
-/**
- * @returns By partition number: the events that the record changes as they are shown, even those of
- * which no seat changes. Cost: O(rows of the record); O(events) for a change of a layout, or of
- * `bookingEnabled`.
- */
-export function changedEvents(
+/** `switch` is of `bookingEnabled`. */
+type Effect = CatalogCall | "switch";
+
+/** Each event changed by a row, in the order of the rows; an event may come again. */
+function* effectsOf(
   { catalog }: State,
   { puts, removes }: CatalogRecord,
-): ReadonlyMap<number, CatalogCall> {
+): Generator<readonly [EventRow, Effect], void> {
   const { events, organizations, prices } = catalog;
-  const changed = new Map<number, CatalogCall>();
-  const add = (event: EventRow | undefined, call: CatalogCall) => {
-    if (event !== undefined && changed.get(event.partition) !== "deleteevent") {
-      changed.set(event.partition, call);
-    }
-  };
-  const addAll = (call: CatalogCall, isChanged: (event: EventRow) => boolean) => {
-    for (const event of events.values()) if (isChanged(event)) add(event, call);
-  };
+  const ofSchema = (id: number) => [...events.values()].filter(({ schemaId }) => schemaId === id);
   for (const { table, key } of removes) {
-    if (table === "events") add(events.get(String(key)), "deleteevent");
-    if (table === "prices") add(events.get(prices.get(Number(key))?.eventId ?? ""), "deleteprice");
-    if (table === "layouts") addAll("layout", ({ schemaId }) => schemaId === Number(key));
+    if (table === "layouts") for (const event of ofSchema(Number(key))) yield [event, "layout"];
+    if (table !== "events" && table !== "prices") continue;
+    const eventId = table === "events" ? String(key) : prices.get(Number(key))?.eventId;
+    const event = events.get(eventId ?? "");
+    if (event !== undefined) yield [event, table === "events" ? "deleteevent" : "deleteprice"];
   }
   for (const { table, row } of puts) {
-    if (table === "prices") add(events.get(row.eventId), "prices");
-    if (table === "layouts") addAll("layout", ({ schemaId }) => schemaId === row.id);
-    if (table === "organizations" && isSwitched(organizations.get(row.id), row)) {
-      addAll("event", ({ organizationId }) => organizationId === row.id);
-    }
-    if (table === "events") add(row, "event");
+    if (table === "events") yield [row, "event"];
+    if (table === "layouts") for (const event of ofSchema(row.id)) yield [event, "layout"];
+    const event = table === "prices" && events.get(row.eventId);
+    if (event) yield [event, "prices"];
+    if (table !== "organizations" || !isSwitched(organizations.get(row.id), row)) continue;
+    for (const own of events.values()) if (own.organizationId === row.id) yield [own, "switch"];
   }
-  return changed;
 }
 
 function isSwitched(before: OrganizationRow | undefined, after: OrganizationRow): boolean {
   return before !== undefined && before.bookingEnabled !== after.bookingEnabled;
 }
 
-/** Notes the record as the last one of the events that it changes. Cost: as `changedEvents`. */
+/** Effects on the inventory of an event. */
+const ON_INVENTORY: ReadonlySet<Effect> = new Set([
+  "deleteevent",
+  "layout",
+  "deleteprice",
+  "event",
+]);
+
+/**
+ * A snapshot copies a partition again only after a record has affected it.
+ *
+ * @returns Partition numbers; one may occur twice, or belong to a partition yet to be created.
+ * Cost: constant for bookings and prices; O(rows of the record + events) for a change of a layout.
+ */
+export function affectedPartitions(state: State, record: LogRecord): readonly number[] {
+  if (record.type !== RecordType.CATALOG) return [record.partition];
+  const affected: number[] = [];
+  for (const [{ partition }, effect] of effectsOf(state, record)) {
+    if (ON_INVENTORY.has(effect)) affected.push(partition);
+  }
+  return affected;
+}
+
+/**
+ * @returns Partitions removed by the record, or replaced because of a new layout, without a change
+ * before: their contents stay as they are. Cost: O(rows of the record + events).
+ */
+export function replacedPartitions(state: State, record: CatalogRecord): readonly number[] {
+  const firstOf = new Map<number, Effect>();
+  for (const [{ partition }, effect] of effectsOf(state, record)) {
+    if (ON_INVENTORY.has(effect) && !firstOf.has(partition)) firstOf.set(partition, effect);
+  }
+  const isReplaced = (effect: Effect) => effect === "deleteevent" || effect === "layout";
+  return [...firstOf].flatMap(([partition, effect]) => (isReplaced(effect) ? [partition] : []));
+}
+
+/**
+ * @returns By partition number: events whose shown form changes, even if no seat does.
+ * Cost: O(rows of the record); O(events) for a change of a layout, or of `bookingEnabled`.
+ */
+export function changedEvents(
+  state: State,
+  record: CatalogRecord,
+): ReadonlyMap<number, CatalogCall> {
+  const changed = new Map<number, CatalogCall>();
+  for (const [{ partition }, effect] of effectsOf(state, record)) {
+    if (changed.get(partition) === "deleteevent") continue;
+    changed.set(partition, effect === "switch" ? "event" : effect);
+  }
+  return changed;
+}
+
+/** Notes the record as the last one of its changed events. Cost: as `changedEvents`. */
 export function noteSequence(state: State, sequence: number, record: LogRecord): void {
   const { sequences } = state;
   if (record.type !== RecordType.CATALOG) {

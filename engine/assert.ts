@@ -1,13 +1,13 @@
 /**
- * Assertions with fixed texts, which are also checked in production. They check invariants of this
- * code, never a caller's input. When one fails, the state cannot be trusted, so the process ends.
+ * Assertions with fixed texts, checked in production too. They check invariants of this code, never
+ * a caller's input. When one fails, the state cannot be trusted, so the process ends.
  */
 
 /** An invariant was violated. Only the last error handler of the process may catch it. */
 export class Broken extends Error {
   override readonly name = "Broken";
 
-  /** @param cause - The error that violated the invariant, if it was not an assertion. */
+  /** @param cause - The error behind the violation, if it was not an assertion. */
   constructor(text: string, cause?: unknown) {
     super(text, { cause });
   }

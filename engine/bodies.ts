@@ -1,4 +1,4 @@
-/** The shapes of the bodies that commands carry, and the types that are derived from them. */
+/** The shapes of command bodies, and their derived types. */
 import {
   HOLD_TTL_SECONDS_MAX,
   HOLD_TYPE_LENGTH_MAX,
@@ -47,7 +47,7 @@ import {
 const OPTIONAL_FLAG = optional(BOOLEAN);
 const OPTIONAL_ID = optional(LONG);
 const OPTIONAL_LINE = optional(LINE);
-/** A body that creates something may have an `id`, but it is null. */
+/** The body of a creation may have an `id`, but only null. */
 const NO_ID = optional(NULL);
 
 const HOLD_TYPE_LIMITS = { maxLength: HOLD_TYPE_LENGTH_MAX, format: "name" };
@@ -133,7 +133,7 @@ export const SCHEMA = object({
 /** A schema. `seatsCapacity` counts seats, `gaCapacity` the places of all its areas. */
 export type SchemaBody = TypeOf<typeof SCHEMA>;
 
-/** What every object of a layout has. It has an id when it is stored already. */
+/** Members of every object of a layout. A stored object has an id. */
 const SENT = { id: OPTIONAL_ID, guid: UUID, toRemove: OPTIONAL_FLAG };
 const SENT_OBJECT = openObject(SENT);
 export type SentObject = TypeOf<typeof SENT_OBJECT>;
@@ -171,7 +171,7 @@ const SHAPE = openObject({
 export type SentShape = TypeOf<typeof SHAPE>;
 
 const namesOf = (shape: Shape) => Object.keys(shape["properties"] as object);
-/** The members of each kind of object that are not drawing members. An outline may be long. */
+/** Members without the drawing members, by kind of object. An outline may be long. */
 export const LAYOUT_OBJECT_MEMBERS = {
   sectors: new Set(namesOf(SECTOR)),
   rows: new Set(namesOf(ROW)),
@@ -315,7 +315,7 @@ export const REPLY_BUDGET = object({
   diskOfOwner: integer(),
 });
 
-// Who gives a command: part of every command, from the library as from the front.
+// The sender of a command, from the library as from the front.
 
 const ID = integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 const ACTOR_KIND: Shape<ActorKind> = { type: "integer", enum: Object.values(ActorKind) };
@@ -328,5 +328,5 @@ export const CALLER = exactObject({
 });
 export type Caller = TypeOf<typeof CALLER>;
 
-/** What a decision takes: the caller and the members of its command. */
+/** The input of a decision: the caller and the members of its command. */
 export type CommandWith<Members> = Readonly<Members> & { readonly caller: Caller };

@@ -1,10 +1,16 @@
 /**
  * One decision for all booking commands. Each is all or nothing over every seat and area of the
- * request, and a refusal names every object that stands in the way.
+ * request; a refusal names every object in the way.
  */
 import { assert } from "./assert.ts";
-import type { CommandWith, SeatChoice, StateSelection } from "./bodies.ts";
+import {
+  type CommandWith,
+  type SeatChoice,
+  STATE_SELECTION,
+  type StateSelection,
+} from "./bodies.ts";
 import type { EventRow, HoldTypeRow, OrganizationRow } from "./catalog.ts";
+import { command } from "./command.ts";
 import { AREA_CAPACITY_MAX, NONE, OBJECTS_PER_REQUEST_MAX } from "./constants.ts";
 import type { Holds } from "./inventory/holds.ts";
 import type { Partition } from "./inventory/partition.ts";
@@ -28,16 +34,17 @@ import {
   refuseInvalid,
   Result,
 } from "./results.ts";
+import { UUID_KEY } from "./schema.ts";
 import type { State } from "./state.ts";
 
 type BookingCommand = CommandWith<{ eventId: string; body: StateSelection }>;
 
 /**
- * The refusals come in the order of the result codes. A direct sale of inventory that is not ACTIVE
- * is no refusal: it answers false and changes nothing.
+ * The refusals come in the order of the result codes. A direct sale of inventory off sale is no
+ * refusal: it answers false and changes nothing.
  * Cost: O(objects of the request), usually 2.
  */
-export function decideBooking(
+function decideBooking(
   state: State,
   { caller, eventId, body }: BookingCommand,
   timeMs: number,
@@ -64,7 +71,10 @@ export function decideBooking(
   }
   if (rules.preventsOrphans && organization.orphanPrevention) {
     const orphans = findOrphans(partition, inventory.requested);
-    if (orphans.length > 0) return refuseOrphans(orphans);
+    if (orphans.length > 0) {
+      const detail = "The request would leave a single seat alone.";
+      return refuse(Result.ORPHAN_SEAT, detail, orphans);
+    }
   }
   const { seats, areas } = inventory;
   if (seats.length === 0 && areas.length === 0) {
@@ -123,11 +133,7 @@ function refuseInventory(rules: BookingRules, errors: readonly FieldError[]): De
   );
 }
 
-function refuseOrphans(errors: readonly FieldError[]): Refusal {
-  return refuse(Result.ORPHAN_SEAT, "The request would leave a single seat alone.", errors);
-}
-
-/** The members of a record that describe the hold of a lock. */
+/** The record members for the hold of a lock. */
 type HoldFacts = Pick<MoveRecord, "hold" | "holdType" | "expiresAtMs">;
 
 const NO_HOLD: HoldFacts = { hold: NONE, holdType: "", expiresAtMs: 0 };
@@ -138,9 +144,9 @@ function newHold({ holds }: Partition, holdType: HoldTypeRow, timeMs: number): H
   return { hold: holds.nextSlot, holdType: holdType.name, expiresAtMs };
 }
 
-// How the booking commands differ from each other. `commands.ts` has the rules of each.
+// The differences between the booking commands.
 
-export interface BookingRules {
+interface BookingRules {
   readonly move: Move;
   /** Refused with SALES_CONTROL_REQUIRED when the organization's sales control mode is off. */
   readonly needsSalesControl: boolean;
@@ -148,14 +154,14 @@ export interface BookingRules {
   readonly needsPublished: boolean;
   /** Subject to orphan seat prevention when the organization has it on. */
   readonly preventsOrphans: boolean;
-  /** Acts only on the holds of the session that it names, if it names one. */
+  /** Acts only on holds of the session in the request, if there is one. */
   readonly respectsSession: boolean;
-  /** Accepts seats that are ACTIVE already, and leaves them as they are. */
+  /** Accepts ACTIVE seats, and leaves them as they are. */
   readonly skipsActive: boolean;
 }
 
-/** The rules of a command that has no special ones. */
-export const PLAIN_BOOKING: Omit<BookingRules, "move"> = {
+/** The rules of a command without special ones. */
+const PLAIN_BOOKING: Omit<BookingRules, "move"> = {
   needsSalesControl: false,
   needsPublished: false,
   preventsOrphans: false,
@@ -163,33 +169,74 @@ export const PLAIN_BOOKING: Omit<BookingRules, "move"> = {
   skipsActive: false,
 };
 
-// The inventory that a booking command would move: the seats and places that are in the state the
-// move leaves, and an error for every requested object that is not.
+type Exceptions = Partial<BookingRules>;
+/** The codes, when the rule is set. */
+type If<E extends Exceptions, Rule extends keyof Exceptions, Codes> =
+  E extends Readonly<Record<Rule, true>> ? Codes : readonly [];
+
+/** The booking commands differ only in their rules. */
+function booking<const E extends Exceptions>(move: Move, exceptions: E) {
+  const rules: BookingRules = { ...PLAIN_BOOKING, ...exceptions, move };
+  const when = <Rule extends keyof Exceptions, const Codes>(rule: Rule, codes: Codes) =>
+    (rules[rule] ? codes : []) as If<E, Rule, Codes>;
+  const refusals = [
+    Result.VALIDATION_FAILED,
+    Result.EVENT_ACCESS_DENIED,
+    Result.ORGANIZATION_DISABLED,
+    ...when("needsSalesControl", [Result.SALES_CONTROL_REQUIRED]),
+    ...when("needsPublished", [Result.EVENT_NOT_PUBLISHED]),
+    Result.INVENTORY_NOT_AVAILABLE,
+    ...when("preventsOrphans", [Result.ORPHAN_SEAT]),
+  ];
+  return command({
+    members: { eventId: UUID_KEY, body: STATE_SELECTION },
+    refusals,
+    decide: (state, given, timeMs) => decideBooking(state, given, timeMs, rules),
+  });
+}
+
+export const BOOKING_COMMANDS = {
+  lock: booking(Move.LOCK, { needsPublished: true, preventsOrphans: true }),
+  unlock: booking(Move.UNLOCK, { respectsSession: true, skipsActive: true }),
+  sale: booking(Move.SALE, {
+    needsSalesControl: true,
+    needsPublished: true,
+    preventsOrphans: true,
+    respectsSession: true,
+  }),
+  revertsale: booking(Move.REVERT_SALE, { needsSalesControl: true }),
+  directsale: booking(Move.DIRECT_SALE, { needsPublished: true }),
+  block: booking(Move.BLOCK, {}),
+  unblock: booking(Move.UNBLOCK, { skipsActive: true }),
+};
+
+// The inventory of a booking command: the seats and places in the first state of its move, and an
+// error for every other requested object.
 
 const NO_AREAS = new Uint32Array(0);
 
-export interface Inventory {
+interface Inventory {
   /** Indexes of all requested seats, in the order of the request. */
   readonly requested: Uint32Array;
-  /** Indexes of those that would move: fewer where a seat may stay as it is. */
+  /** Indexes of the seats to move: fewer where a seat may stay as it is. */
   readonly seats: Uint32Array;
   /** Triples of a `MoveRecord`: area index, hold slot, places. */
   readonly areas: Uint32Array;
   readonly errors: readonly FieldError[];
 }
 
-/** Where a request looks for its inventory, and under which rules. */
+/** The inventory to search, and the rules. */
 interface Search {
   readonly partition: Partition;
   readonly rules: BookingRules;
-  /** The session that must have the holds; null for any. */
+  /** The required owner of the holds; null for any. */
   readonly session: string | null;
-  /** By seat id: the hold that must have the seat; null for any. */
+  /** By seat id: the required hold of the seat; null for any. */
   readonly fences: StateSelection["fences"] | null;
 }
 
 /**
- * Cost: O(objects of the request), usually 2; GA places cost O(holds that give them), usually 1.
+ * Cost: O(objects of the request), usually 2; for GA places O(holds to take them from), usually 1.
  */
 function findInventory(
   partition: Partition,
@@ -212,7 +259,7 @@ function findInventory(
   return { requested, seats, areas, errors };
 }
 
-/** The seats that are not ACTIVE already: usually all of them. */
+/** Seats in another state than ACTIVE: usually all of them. */
 function withoutActive({ state }: Partition, seats: Uint32Array): Uint32Array {
   for (let i = 0; i < seats.length; i++) {
     if (state[seats[i]!] === SeatState.ACTIVE) {
@@ -255,7 +302,7 @@ function seatProblem(search: Search, seat: number): string | null {
   return STATE_NAMES[state] ?? "NO_PRICE";
 }
 
-/** @returns Why the hold of the seat is not the one that the request is about; null when it is. */
+/** @returns The mismatch between the hold of the seat and the request; null for none. */
 function holdProblem({ partition, session, fences }: Search, seat: number): string | null {
   if (session === null && fences === null) return null;
   const hold = partition.holds.get(partition.hold[seat]!);
@@ -281,7 +328,7 @@ function areaProblem(
   return held < places ? "HELD_BY_ANOTHER_SESSION" : null;
 }
 
-/** Adds to `triples` the holds that give the places, the oldest first. */
+/** Adds the holds of the places to `triples`, the oldest first. */
 function takePlaces(
   { partition, rules, session }: Search,
   area: number,
@@ -332,18 +379,18 @@ function areaError(position: number, choice: SeatChoice, code: string): FieldErr
   return { field, code, message: SEAT_MESSAGES[code]!, rejectedValue: choice[member] };
 }
 
-// The border at which the ids of a booking request become indexes of the event's layout, once. It
-// also finds what is wrong with the request itself, whatever the state of the inventory. Lengths of
-// texts are checked by the shape of the body alone.
+// Here the ids of a booking request become indexes of the event's layout, once. Errors of the
+// request itself are found too, whatever the state of the inventory. Lengths of texts are checked
+// by the shape of the body alone.
 
 const NO_CHOICES: readonly SeatChoice[] = [];
 
-export interface Choices {
+interface Choices {
   readonly seats: readonly SeatChoice[];
   readonly areas: readonly SeatChoice[];
 }
 
-export function choicesOf(selection: StateSelection): Choices {
+function choicesOf(selection: StateSelection): Choices {
   return {
     seats: selection.seats ?? NO_CHOICES,
     areas: selection.groupOfSeats ?? NO_CHOICES,
@@ -371,19 +418,15 @@ export function checkSelection(selection: StateSelection): FieldError[] {
     errors.push({ field: `seats[${i}].capacity`, code: "NULL", message, rejectedValue: capacity });
   }
   for (let i = 0; i < areas.length; i++) {
-    if (isCapacity(areas[i]!.capacity)) continue;
-    errors.push(capacityError(areas[i]!.capacity, `groupOfSeats[${i}].capacity`));
+    const error = capacityError(areas[i]!.capacity, `groupOfSeats[${i}].capacity`);
+    if (error !== null) errors.push(error);
   }
   return errors;
 }
 
-function isCapacity(capacity: number | null | undefined): boolean {
-  if (capacity === null || capacity === undefined) return false;
-  return Number.isSafeInteger(capacity) && capacity >= 1 && capacity <= AREA_CAPACITY_MAX;
-}
-
-function capacityError(capacity: number | null | undefined, field: string): FieldError {
+function capacityError(capacity: number | null | undefined, field: string): FieldError | null {
   if (capacity === null || capacity === undefined) return missing(field);
+  if (Number.isSafeInteger(capacity) && capacity >= 1 && capacity <= AREA_CAPACITY_MAX) return null;
   const message = `must be a whole number from 1 to ${AREA_CAPACITY_MAX}`;
   return { field, code: "RANGE", message, rejectedValue: capacity };
 }
@@ -416,7 +459,7 @@ function checkFences(
   }
 }
 
-/** Whether each id is larger than the one before, as in most requests: then none repeats. */
+/** Rising ids, as in most requests, repeat none. */
 function areRising(choices: readonly SeatChoice[]): boolean {
   for (let i = 1; i < choices.length; i++) {
     if (choices[i - 1]!.id >= choices[i]!.id) return false;
@@ -424,8 +467,8 @@ function areRising(choices: readonly SeatChoice[]): boolean {
   return true;
 }
 
-/** Seat indexes in the order of the request; NONE for an id that the layout does not have. */
-export function seatIndexes(layout: Layout, seats: readonly SeatChoice[]): Uint32Array {
+/** Seat indexes in the order of the request; NONE for an id outside the layout. */
+function seatIndexes(layout: Layout, seats: readonly SeatChoice[]): Uint32Array {
   assert(seats.length <= OBJECTS_PER_REQUEST_MAX, "a checked selection is bounded");
   const indexes = new Uint32Array(seats.length);
   for (let i = 0; i < seats.length; i++) {
@@ -437,11 +480,10 @@ export function seatIndexes(layout: Layout, seats: readonly SeatChoice[]): Uint3
 // Limits against hoarding: how much a session, and all sessions together, may hold in an event.
 
 const NO_ERRORS: readonly FieldError[] = [];
-const HELD_LIMIT = "HELD_LIMIT";
 
 /**
- * The requested objects that a lock would hold beyond a limit: in the order of the request, those
- * for which nothing is left. Locks without a session count as those of one session.
+ * The requested objects beyond a limit: in the order of the request, those for which nothing is
+ * left. Locks without a session count as those of one session.
  * Cost: O(objects of the request); for the first lock of an event under a limit, O(its holds).
  */
 function findBeyondLimits(
@@ -450,9 +492,10 @@ function findBeyondLimits(
   selection: StateSelection,
 ): readonly FieldError[] {
   if (heldPerSession === undefined && heldPerEvent === undefined) return NO_ERRORS;
+  const sessionId = selection.sessionId ?? "";
   const errors: FieldError[] = [];
   const left = {
-    session: heldPerSession === undefined ? Infinity : heldPerSession - heldBy(holds, selection),
+    session: heldPerSession === undefined ? Infinity : heldPerSession - holds.heldBy(sessionId),
     event: heldPerEvent === undefined ? Infinity : heldPerEvent - holds.held,
   };
   const take = (places: number, field: string, rejectedValue: number) => {
@@ -465,7 +508,7 @@ function findBeyondLimits(
       places > left.session
         ? `is more than the ${heldPerSession} that a session may hold in an event`
         : `is more than the ${heldPerEvent} that may be held in an event`;
-    errors.push({ field, code: HELD_LIMIT, message, rejectedValue });
+    errors.push({ field, code: "HELD_LIMIT", message, rejectedValue });
   };
   const { seats, areas } = choicesOf(selection);
   for (const [i, { id }] of seats.entries()) take(1, `seats[${i}].id`, id);
@@ -475,18 +518,14 @@ function findBeyondLimits(
   return errors;
 }
 
-function heldBy(holds: Holds, { sessionId }: StateSelection): number {
-  return holds.heldBy(sessionId ?? "");
-}
-
 // Hold types: how long a lock with a given `holdType` lasts.
 
 /**
  * The organization's own hold types come first: they may replace the built-in ones.
  *
- * @returns Undefined when there is no hold type of that name.
+ * @returns Undefined without a hold type of the name.
  */
-export function findHoldType(
+function findHoldType(
   organization: OrganizationRow,
   name: string | null | undefined,
 ): HoldTypeRow | undefined {
@@ -499,8 +538,8 @@ function named(holdTypes: readonly HoldTypeRow[], wanted: string): HoldTypeRow |
   return undefined;
 }
 
-/** When a hold that begins now ends: milliseconds since 1970; 0 for never. */
-export function holdEndMs({ ttlSeconds }: HoldTypeRow, timeMs: number): number {
+/** The end of a hold opened now: milliseconds since 1970; 0 for never. */
+function holdEndMs({ ttlSeconds }: HoldTypeRow, timeMs: number): number {
   if (ttlSeconds === null) return 0;
   assert(ttlSeconds > 0, "a hold lasts for a while");
   return timeMs + ttlSeconds * 1_000;
@@ -510,8 +549,9 @@ export function holdEndMs({ ttlSeconds }: HoldTypeRow, timeMs: number): number {
 // A row end and an aisle count as not available; seats at tables have no neighbours.
 
 /**
- * Finds every ACTIVE seat beside a requested one that would be left alone. It was no orphan before:
- * the requested seat was its ACTIVE neighbour. A sale is judged as if its seats were ACTIVE.
+ * Finds every ACTIVE seat beside a requested one for which no ACTIVE neighbour would remain. It was
+ * no orphan before: the requested seat was its neighbour. A sale is judged as if its seats were
+ * ACTIVE.
  *
  * @param seats - Seat indexes of the request, all in the layout.
  * @returns One error for each requested seat beside each would-be orphan.
@@ -538,7 +578,7 @@ function findOrphans(partition: Partition, seats: Uint32Array): FieldError[] {
   return errors;
 }
 
-/** Whether the seat is ACTIVE now and after the request. */
+/** ACTIVE now and after the request. */
 function staysActive(partition: Partition, seats: Uint32Array, seat: number): boolean {
   return seat !== NONE && partition.state[seat] === SeatState.ACTIVE && !seats.includes(seat);
 }
@@ -550,12 +590,12 @@ function otherNeighbour({ layout }: Partition, seat: number, neighbour: number):
   return previous === neighbour ? next : previous;
 }
 
-// The record that ends a hold whose time is over.
+// The record at the end of a hold's time.
 
 const SYSTEM = { kind: ActorKind.SYSTEM, id: 0 } as const;
 
 /**
- * @param slot - The slot of a hold that exists.
+ * @param slot - The slot of an existing hold.
  * Cost: O(seats of the hold + areas of the event), usually 2 + 4.
  */
 export function expireHold(number: number, partition: Partition, slot: number): MoveRecord {

@@ -1,6 +1,6 @@
 /**
- * The catalog: everything that is not inventory. Plain tables of immutable rows by key, changed
- * only by the puts and removes of a catalog record, and the few indexes that the rules need.
+ * The catalog: everything but inventory. Plain tables of immutable rows by key, changed only by the
+ * puts and removes of a catalog record, and a few indexes for the rules.
  */
 import { assert } from "./assert.ts";
 import type { OrganizationMove } from "./cells.ts";
@@ -12,10 +12,10 @@ import { jsonBytes, type TypeOf, type WEBHOOK_TYPE } from "./schema.ts";
 import { type ReplyRow, rowInMemory, StoredReplies } from "./stored-replies.ts";
 import { type ZoneAssignmentRow, type ZoneChange, ZoneTable } from "./layout/zones.ts";
 
-/** A rotated key that remains valid for a while. */
+/** A rotated key in its grace time. */
 export interface RetiredKey {
   readonly keyVersion: number;
-  /** As in `TenantRow`; null for an organization's key, which is always derived. */
+  /** As in `TenantRow`; null for an organization's key, always derived. */
   readonly tokenSha256: string | null;
   /** Milliseconds since 1970; from then on the key is invalid. */
   readonly validUntilMs: number;
@@ -24,7 +24,7 @@ export interface RetiredKey {
 export interface TenantRow {
   readonly id: number;
   readonly name: string;
-  /** SHA-256 (hex) of a token that was supplied; null when the token is derived. */
+  /** SHA-256 (hex) of a configured token; null when the token is derived. */
   readonly tokenSha256: string | null;
   /** Rises with each rotation. */
   readonly keyVersion: number;
@@ -54,9 +54,9 @@ export interface OrganizationRow {
   /** Milliseconds since 1970: the last change of `bookingEnabled`; 0 before the first. */
   readonly bookingChangedAtMs: number;
   readonly orphanPrevention: boolean;
-  /** Seats and places that one session may hold in an event. A limit that is missing is none. */
+  /** Seats and places held by one session in an event, at most. A missing limit is none. */
   readonly heldPerSession?: number;
-  /** Seats and places that may be held in an event, by all sessions together. */
+  /** Seats and places held in an event by all sessions together, at most. */
   readonly heldPerEvent?: number;
   /** Requests with one key. */
   readonly requestsPerSecond?: number;
@@ -74,7 +74,7 @@ export interface AccountRow {
   readonly email: string;
   readonly firstName: string;
   readonly lastName: string;
-  /** In a self-describing text form, which names the algorithm and its parameters. */
+  /** In a self-describing text form, with the algorithm and its parameters. */
   readonly passwordHash: string;
   /** The tenant whose super admin this account is; null for any other account. */
   readonly superAdminOf: number | null;
@@ -138,16 +138,16 @@ export interface ZoneRow {
   readonly name: string;
 }
 
-/** A clone operation that was carried out. Removed together with the schema that it created. */
+/** A completed clone operation. Removed together with the created schema. */
 export interface CloneRow {
   /** UUID, lower case. */
   readonly id: string;
   readonly organizationId: number;
-  /** The schema that it created. */
+  /** The created schema. */
   readonly schemaId: number;
 }
 
-/** Events that belong together. The start of an event in a series cannot change. */
+/** A group of events. The start of an event in a series cannot change. */
 export interface SeriesRow {
   readonly id: number;
   readonly organizationId: number;
@@ -156,7 +156,7 @@ export interface SeriesRow {
 
 export type WebhookType = TypeOf<typeof WEBHOOK_TYPE>;
 
-/** Which changes a webhook is sent. */
+/** The changes sent to a webhook. */
 export interface WebhookFilter {
   readonly types: readonly WebhookType[];
   /** Lower case; empty for all events of the organization. An event may have been deleted. */
@@ -168,19 +168,19 @@ export interface EarlierFilter extends WebhookFilter {
   readonly until: number;
 }
 
-/** Where changes of events are sent. Its secret is derived, as keys are. */
+/** The target for changes of events. Its secret is derived, as keys are. */
 export interface WebhookRow extends WebhookFilter {
   readonly id: number;
   readonly organizationId: number;
   readonly url: string;
-  /** What was replaced since it became active, the oldest first: earlier changes may wait. */
+  /** Filters replaced since it became active, the oldest first: earlier changes may wait. */
   readonly earlier?: readonly EarlierFilter[];
   readonly active: boolean;
   /** Why the server made it inactive; null when it did not. */
   readonly disabledReason: string | null;
-  /** The last record before it became active: what happens after that is sent. */
+  /** The last record before it became active: later changes are sent. */
   readonly activeSince: number;
-  /** Version of its secret, which rises with each rotation. */
+  /** Version of its secret; rises with each rotation. */
   readonly keyVersion: number;
   readonly retiredKey: RetiredKey | null;
 }
@@ -192,13 +192,13 @@ export interface EventRow {
   readonly id: string;
   readonly organizationId: number;
   readonly schemaId: number;
-  /** Number of the partition that holds the event's inventory; never reused. */
+  /** Number of the partition with the event's inventory; never reused. */
   readonly partition: number;
   readonly name: string;
   /** Start and end are local date-times, without an offset. */
   readonly start: string;
   readonly endDate: string;
-  /** A local date-time that v1 clients store with an event; it has no effect. */
+  /** A local date-time stored with an event for v1 clients; it has no effect. */
   readonly killAfter: string | null;
   /** Milliseconds since 1970 on the service clock. */
   readonly createdAtMs: number;
@@ -243,7 +243,7 @@ class Tables {
   readonly events = new Map<string, EventRow>();
   readonly prices = new Map<number, PriceRow>();
   readonly webhooks = new Map<number, WebhookRow>();
-  /** In the order in which they were stored, so the first is the first to expire. */
+  /** In order of arrival, so the first is the first to expire. */
   readonly replies = new Map<string, ReplyRow>();
 }
 
@@ -252,7 +252,7 @@ type RowOf<T extends TableName> = Tables[T] extends ReadonlyMap<unknown, infer R
 
 export const TABLES = Object.keys(new Tables()) as readonly TableName[];
 
-/** What was built of a layout already. The log does not have it: a replay builds it again. */
+/** A layout already built. The log does not have it: a replay builds it again. */
 export interface MadeLayout {
   readonly layout: Layout;
 }
@@ -275,10 +275,10 @@ const NO_PRICES: ReadonlyMap<number, PriceRow> = new Map();
 export class Catalog extends Tables {
   /** The next Long id: one counter for all tables, seats and groups, so no id is ever reused. */
   nextId = 1;
-  /** Memory of all rows but the stored replies, which have a budget of their own; estimated. */
+  /** Estimated memory of all rows but the stored replies, with their own budget. */
   bytes = 0;
   readonly storedReplies = new StoredReplies();
-  /** By organization id: those that are not in this cell, or are about to leave it. */
+  /** By organization id: organizations outside this cell, or about to leave it. */
   readonly away = new Map<number, OrganizationMove>();
   /** By event id: the prices of the event by slot. */
   readonly #pricesOfEvent = new Map<string, Map<number, PriceRow>>();
@@ -354,7 +354,7 @@ export class Catalog extends Tables {
     else this.away.set(id, move);
   }
 
-  /** A row that replaces another one keeps its place in the order. */
+  /** A replacing row keeps the place in the order. */
   #putReply(row: ReplyRow): void {
     this.storedReplies.put(row, this.replies.get(row.id));
     this.replies.set(row.id, row);

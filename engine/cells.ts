@@ -5,14 +5,14 @@
  */
 import { assert } from "./assert.ts";
 
-/** How many ids, and how many records, a cell has. A round number, so that proxies can match it. */
+/** Ids, and records, of a cell. A round number, so proxies can match it. */
 export const CELL_IDS = 1_000_000_000_000;
 /** The last cell whose ids are all exact as a double. */
 export const CELL_MAX = 9_006;
 
 assert(Number.isSafeInteger((CELL_MAX + 1) * CELL_IDS), "the ids of the last cell are exact");
 
-/** The cell that gave out an id or a sequence number. */
+/** The issuing cell of an id or a sequence number. */
 export function cellOf(number: number): number {
   return Math.floor(number / CELL_IDS);
 }
@@ -33,11 +33,11 @@ export function placeInCell(id: number): number {
  */
 export interface OrganizationMove {
   readonly phase: "LEAVING" | "LEFT" | "ARRIVING";
-  /** The last record of the cell that it leaves, when the move began: different for each move. */
+  /** The last record of the left cell at the start of the move: different for each move. */
   readonly id: number;
-  /** The cell to which it moves: no other one takes it. */
+  /** The only cell to accept it. */
   readonly toCell: number;
-  /** Base URL of that cell. */
+  /** Base URL of the target cell. */
   readonly address: string;
   /** ARRIVING: everything has arrived. */
   readonly isWhole?: true;

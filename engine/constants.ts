@@ -1,10 +1,10 @@
 /**
  * Every limit of the engine, with its unit in the name. Relations between limits are asserted
- * below, so a change that breaks one stops the program when it starts.
+ * below: a violation stops the program at its start.
  */
 import { assert } from "./assert.ts";
 
-/** Objects (seats and areas) that one booking request may name. */
+/** Objects (seats and areas) of one booking request. */
 export const OBJECTS_PER_REQUEST_MAX = 1_000;
 /** Seats of one layout. */
 export const SEATS_PER_LAYOUT_MAX = 200_000;
@@ -17,9 +17,9 @@ export const LAYOUT_BYTES_MAX = 56 * 1_024 * 1_024;
 export const DRAWING_BYTES_MAX = 2_048;
 /** Bytes of the thumbnail of a schema as JSON. */
 export const THUMBNAIL_BYTES_MAX = 256 * 1_024;
-/** Objects that a refusal names when a new layout would remove them while they are in use. */
+/** Objects named by a refusal when a new layout would remove them while they are in use. */
 export const INVENTORY_ERRORS_MAX = 1_000;
-/** Prices that one event can have at a time. Slot 0 means "no price". */
+/** Prices of one event at a time. Slot 0 means "no price". */
 export const PRICES_PER_EVENT_MAX = 65_535;
 /** Places of one general-admission area. */
 export const AREA_CAPACITY_MAX = 2_147_483_647;
@@ -29,27 +29,27 @@ export const SESSION_LENGTH_MAX = 255;
 export const HOLD_TYPE_LENGTH_MAX = 64;
 export const PASSWORD_LENGTH_MIN = 8;
 export const PASSWORD_LENGTH_MAX = 128;
-/** Logins of one account that are open at a time. */
+/** Open logins of one account. */
 export const LOGINS_PER_ACCOUNT_MAX = 1_000;
-/** Hold types that an organization may define. */
+/** Hold types defined by an organization. */
 export const HOLD_TYPES_MAX = 100;
-/** The largest limit that an organization may set on its held seats or its requests. */
+/** The largest limit of an organization on its held seats or its requests. */
 export const ORGANIZATION_LIMIT_MAX = 1_000_000;
 /** A cart is held for fifteen minutes unless its hold type says otherwise. */
 export const CART_TTL_SECONDS = 900;
-/** The longest lifetime of a hold that ends: ten years. */
+/** The longest lifetime of a hold with an end: ten years. */
 export const HOLD_TTL_SECONDS_MAX = 315_360_000;
-/** The longest time for which a rotated key may remain valid: thirty days. */
+/** The longest grace time of a rotated key: thirty days. */
 export const KEY_GRACE_SECONDS_MAX = 2_592_000;
 
 /** Webhooks of an organization. */
 export const WEBHOOKS_MAX = 20;
-/** Events that one webhook names. */
+/** Events of one webhook filter. */
 export const WEBHOOK_EVENTS_MAX = 1_000;
-/** Filters before the present one that a webhook keeps, for changes that wait to be sent. */
+/** Earlier filters kept by a webhook, for unsent changes. */
 export const EARLIER_FILTERS_MAX = 8;
 export const URL_LENGTH_MAX = 2_048;
-/** How long the old secret of a webhook signs beside the new one, unless the caller says. */
+/** Grace time of the old secret of a webhook beside the new one, unless the caller says. */
 export const SECRET_GRACE_SECONDS = 86_400;
 
 /** "No such index": the largest unsigned 32-bit integer. */

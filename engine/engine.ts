@@ -1,11 +1,10 @@
 /**
  * The engine: decides commands, appends their records to the journal, applies them, and reports
- * when they are on disk. Single-threaded and synchronous; nothing here waits.
+ * their durability. Single-threaded and synchronous; nothing here waits.
  *
- * Ordering: a command's record is appended and applied before the next command is decided, so the
- * log has the order of the decisions. Before sending an outcome, even a refusal or the result of a
- * read, the caller must wait with `afterDurable`: a client must never observe a change that a crash
- * could undo.
+ * Ordering: a record is appended and applied before the next command is decided, so the log has the
+ * order of the decisions. Before sending an outcome, even a refusal or the result of a read, the
+ * caller must wait with `afterDurable`: a client must never observe a change a crash could undo.
  */
 import { apply, noteSequence } from "./apply.ts";
 import { assert, Broken } from "./assert.ts";
@@ -26,9 +25,9 @@ import type { LogRecord } from "./records.ts";
 import { type Decision, type Grant, type Refusal, refuse, Result } from "./results.ts";
 import type { State } from "./state.ts";
 
-// Callbacks that wait until a sequence number is on disk, in order.
+// Callbacks waiting for a durable sequence number, in order.
 
-/** Entries that were called are removed from the arrays in batches of this size. */
+/** Called entries are removed from the arrays in batches of this size. */
 const COMPACT_ENTRIES = 1_024;
 
 export class DurabilityQueue {
@@ -46,7 +45,7 @@ export class DurabilityQueue {
 
   /** Calls back once `sequence` is on disk: immediately if it already is. */
   add(sequence: number, callback: () => void): void {
-    // An entry that is still waiting comes first, even while `durable` is calling earlier ones.
+    // A waiting entry comes first, even while `durable` is calling earlier ones.
     if (sequence <= this.#durable && this.#head === this.#sequences.length) {
       callback();
       return;
@@ -87,7 +86,7 @@ const REFUSALS = {
   ),
 };
 
-/** A command that reads inventory names its event, or all its events, by one of these members. */
+/** A command on inventory names its event, or all its events, by one of these members. */
 interface Scope {
   readonly eventId: string;
   readonly schemaId: number;
@@ -98,7 +97,7 @@ interface Scope {
 export interface Position {
   /** Of the last record; 0 before the first. */
   readonly sequence: number;
-  /** Milliseconds since 1970: the time of that record. */
+  /** Milliseconds since 1970: the time of the record. */
   readonly timeMs: number;
 }
 
@@ -113,11 +112,11 @@ export class Engine {
   #sequence: number;
   /** Milliseconds since 1970: the latest reading of the clock. */
   #timeMs: number;
-  /** Whether the clock is not read now. */
+  /** True while the clock is not read. */
   #isTimeStill = false;
   #isHalted = false;
 
-  /** @param position - The record up to which `state` was restored; it is on disk. */
+  /** @param position - The last record of the restored `state`; it is on disk. */
   constructor(
     state: State,
     position: Position,
@@ -144,12 +143,12 @@ export class Engine {
     return this.#sequence;
   }
 
-  /** Whether a command would be admitted now. */
+  /** True when a command would be admitted now. */
   get isWritable(): boolean {
     return this.#journal.admission() === Admission.OPEN;
   }
 
-  /** Whether a record could not be appended or applied, so that memory and log may differ. */
+  /** True after a failed append or apply: memory and log may differ. */
   get isHalted(): boolean {
     return this.#isHalted;
   }
@@ -173,15 +172,15 @@ export class Engine {
   }
 
   /**
-   * Decides a command and applies its record. Expired holds of the events that it reads are ended
-   * first, each by a record of its own, so the rules of a command need not consider time.
+   * Decides a command and applies its record. Expired holds of its events are ended first, each by
+   * a record of its own, so the rules of a command need not consider time.
    */
   submit<K extends CommandKind>(command: CommandOf<K>): Outcome<AnswerOf<K>> {
     return this.#refusalNow() ?? this.#execute(command, LogSpace.GENERAL);
   }
 
   /**
-   * Like `submit`, for a command that completes one granted in the same turn. It skips admission,
+   * Like `submit`, for the completion of a command granted in the same turn. It skips admission,
    * because the journal has a reserve for it. It is refused only when the reserve is too small.
    */
   submitFollowUp<K extends CommandKind>(command: CommandOf<K>): Outcome<AnswerOf<K>> {
@@ -190,8 +189,8 @@ export class Engine {
   }
 
   /**
-   * What `submit` would answer now. Ends expired holds first, as `expire` does, and writes nothing
-   * else. A record for which the log has no space is not noticed.
+   * The answer of `submit` now. Ends expired holds first, as `expire` does, and writes nothing
+   * else. A record too large for the space of the log goes unnoticed.
    */
   check<K extends CommandKind>(command: CommandOf<K>): Outcome<AnswerOf<K>> {
     const refusal = this.#refusalNow();
@@ -199,8 +198,8 @@ export class Engine {
   }
 
   /**
-   * Ends the expired holds of an event. To be called before its inventory is read. A later call
-   * ends the holds for which the log has no space now.
+   * Ends the expired holds of an event, before a read of its inventory. A later call ends holds
+   * without space in the log now.
    */
   expire(event: EventRow): void {
     if (this.#refusalNow() !== null) return;
@@ -210,8 +209,8 @@ export class Engine {
   /**
    * Like `expire`, for all events. Cost: O(events + expired holds).
    *
-   * @param holdsMax - How many holds it ends at most.
-   * @returns Whether it ended so many that others may be left.
+   * @param holdsMax - Holds to end, at most.
+   * @returns True when it ended so many; then others may be left.
    */
   expireAll(holdsMax = Infinity): boolean {
     const timeMs = this.nowMs();
@@ -225,17 +224,17 @@ export class Engine {
   }
 
   /**
-   * Does a step of the work that changes of layouts have left: the migration of the events.
+   * Does a step of the migrations left by changes of layouts.
    *
-   * @returns Whether there is more to do.
+   * @returns True while more remains.
    */
   settle(): boolean {
     return this.state.partitions.settleStep();
   }
 
   /**
-   * Calls back once every record so far is on disk: immediately if that is already so, unless it
-   * has to be confirmed. Callbacks run in the order in which they were given.
+   * Calls back once every record so far is on disk: at once if they are, unless a confirmation is
+   * needed. Callbacks run in order.
    */
   afterDurable(callback: () => void): void {
     const sequence = this.#sequence;
@@ -265,7 +264,7 @@ export class Engine {
     return refusal ?? decide(this.state, command, timeMs);
   }
 
-  /** Ends the expired holds of every event that the command reads. */
+  /** Ends the expired holds of every event of the command. */
   #expireHoldsFor(command: object, timeMs: number, space: LogSpace): Refusal | null {
     const { eventId, schemaId, organizationId } = command as Partial<Scope>;
     const { events } = this.state.catalog;
@@ -285,7 +284,7 @@ export class Engine {
   /**
    * @param number - Of the partition.
    * @param last - The sequence number after which no other hold is ended.
-   * @returns Why a hold could not be ended; null for none.
+   * @returns The refusal of the journal; null for none.
    */
   #expireHolds(number: number, timeMs: number, space: LogSpace, last = Infinity): Refusal | null {
     if (!this.state.partitions.hasDue(number, timeMs) || this.state.isFrozen(number)) return null;
@@ -303,10 +302,10 @@ export class Engine {
   }
 
   /**
-   * Appends the record and applies it. A record that the journal refuses changes nothing. An error
-   * may leave memory and log apart, so it halts the engine; everything appended before is safe.
+   * Appends the record and applies it. A refused record changes nothing. An error may leave memory
+   * and log apart, so it halts the engine; everything appended before is safe.
    *
-   * @returns Why the journal refused the record; null when it was written.
+   * @returns The refusal of the journal; null after a write.
    */
   #write(record: LogRecord, timeMs: number, space: LogSpace): Refusal | null {
     try {

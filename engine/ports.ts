@@ -1,6 +1,6 @@
 /**
- * The interfaces that the engine needs: a clock, a journal that makes records durable, and
- * optionally an observer of the records.
+ * The interfaces of the engine's surroundings: a clock, a journal for durable records, and an
+ * optional observer of the records.
  */
 import type { LogRecord } from "./records.ts";
 
@@ -12,7 +12,7 @@ export interface Clock {
   nowMs(): number;
 }
 
-/** Whether the journal accepts a record. */
+/** The readiness of the journal for a record. */
 export const Admission = {
   OPEN: 0,
   /** Too much is waiting for the disk: try again shortly. */
@@ -28,11 +28,11 @@ export interface TooLong {
   readonly recordBytesMax: number;
 }
 
-/** Which part of the log's free space a record may use. */
+/** The part of the log's free space for a record. */
 export const LogSpace = {
   /** All but the reserve. */
   GENERAL: 0,
-  /** Including the reserve: for a command that completes one granted in the same turn. */
+  /** Including the reserve: for the completion of a command granted in the same turn. */
   RESERVE: 1,
 } as const;
 export type LogSpace = (typeof LogSpace)[keyof typeof LogSpace];
@@ -48,15 +48,15 @@ export type LogSpace = (typeof LogSpace)[keyof typeof LogSpace];
  * on disk. A journal that fails never calls `durable` again: the process ends.
  */
 export interface Journal {
-  /** Whether the journal accepts commands now. */
+  /** The readiness of the journal for commands now. */
   admission(): Admission;
   /**
    * Encodes the record into the open batch; the caller may reuse the record afterwards. An accepted
-   * record is written unless the disk fails. A refused record has no effect, except that the
-   * journal starts to make space for one that is not too long.
+   * record is written unless the disk fails. A refused record has no effect, but the journal starts
+   * to make space for it unless it is too long.
    *
    * @param timeMs - Milliseconds since 1970.
-   * @returns OPEN when the record was accepted. Cost: O(bytes of the record), usually under 200.
+   * @returns OPEN for an accepted record. Cost: O(bytes of the record), usually under 200.
    */
   append(sequence: number, timeMs: number, record: LogRecord, space: LogSpace): Admission | TooLong;
   /** Set once by the engine, before the first `append`. */
@@ -67,7 +67,7 @@ export interface Journal {
 export interface Observer {
   /** The journal accepted the record; the state is still as before it. */
   beforeApply(sequence: number, timeMs: number, record: LogRecord): void;
-  /** Every record up to `sequence` is on disk. Called before the answers that wait for it. */
+  /** Every record up to `sequence` is on disk. Called before the waiting answers. */
   durable(sequence: number): void;
 }
 
@@ -76,8 +76,8 @@ export interface EnginePorts {
   readonly journal: Journal;
   readonly observer?: Observer | undefined;
   /**
-   * Calls back in order, once it is certain that nobody else could change the store when it was
-   * called. Absent when that is certain anyway.
+   * Calls back in order, once it is certain: at the time of the call nobody else could change the
+   * store. Absent when always certain.
    */
   readonly confirm?: ((done: () => void) => void) | undefined;
 }

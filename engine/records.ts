@@ -1,7 +1,7 @@
 /**
- * Records: what the log stores. A record is a fact that happened, never a request, so replay needs
- * no rules, and an old log means the same under new rules. Seat and area indexes are those of the
- * event's layout at that point of the log; a hold is named by its slot.
+ * Records: the content of the log. A record is a fact, never a request, so replay needs no rules,
+ * and an old log means the same under new rules. Seat and area indexes are those of the event's
+ * layout at that point of the log; a hold is named by its slot.
  */
 import type { CatalogPut, CatalogRemove } from "./catalog.ts";
 import type { Move } from "./inventory/states.ts";
@@ -10,7 +10,7 @@ import type { ZoneChange } from "./layout/zones.ts";
 /** The log stores these codes, so they are never renumbered. */
 export const RecordType = { CATALOG: 1, MOVE: 2, PRICE: 3 } as const;
 
-/** Who caused a record. The log stores these codes, so they are never renumbered. */
+/** The cause of a record. The log stores these codes, so they are never renumbered. */
 export const ActorKind = { SYSTEM: 0, ORGANIZATION: 1, TENANT: 2, ACCOUNT: 3 } as const;
 export type ActorKind = (typeof ActorKind)[keyof typeof ActorKind];
 
@@ -21,8 +21,8 @@ export interface Actor {
 }
 
 /**
- * Changes of the catalog that belong together: first the removes in order, then the puts. The
- * changes of zones may come anywhere: nothing else depends on them.
+ * A joint change of the catalog: first the removes in order, then the puts. Changes of zones may
+ * come anywhere: nothing else depends on them.
  */
 export interface CatalogRecord {
   readonly type: typeof RecordType.CATALOG;
@@ -31,7 +31,7 @@ export interface CatalogRecord {
   readonly nextId: number;
   readonly puts: readonly CatalogPut[];
   readonly removes: readonly CatalogRemove[];
-  /** In a record that was read from the log they are puts and removes. */
+  /** In a record read from the log they are puts and removes. */
   readonly zones?: readonly ZoneChange[];
 }
 
@@ -44,7 +44,7 @@ export interface MoveRecord {
   readonly move: Move;
   /** LOCK: the slot of the new hold. NONE for every other move. */
   readonly hold: number;
-  /** LOCK: milliseconds since 1970 at which the hold ends, 0 for never. 0 for every other move. */
+  /** LOCK: the end of the hold, in milliseconds since 1970, 0 for never. 0 for every other move. */
   readonly expiresAtMs: number;
   /** LOCK and EXPIRE: the session of the hold. Otherwise as in the command. Empty for none. */
   readonly session: string;

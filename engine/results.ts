@@ -1,7 +1,7 @@
 /**
  * The outcomes of a command. A refusal is a value, never an exception, because most answers of a
- * busy on-sale are refusals. Codes are ordered by precedence: the checks are made in this order, so
- * the smallest code that applies is the one that is returned.
+ * busy on-sale are refusals. Codes are in order of precedence: checks run in this order, so the
+ * smallest applicable code is returned.
  */
 import type { LogRecord } from "./records.ts";
 
@@ -59,19 +59,19 @@ export interface Grant<Value> {
 
 export type Decision<Value> = Refusal | Grant<Value>;
 
-/** The members of a union that are refusals, of the engine or of the server. */
+/** The refusals of a union, of the engine or of the server. */
 type RefusedOf<T> = T extends { readonly refused: typeof Result.OK }
   ? never
   : Extract<T, { readonly refused: number }>;
 
-/** Whether it is a refusal, not a success, a row or an answer. */
+/** True for a refusal, false for a success, a row or an answer. */
 export function isRefused<T extends object>(value: T): value is RefusedOf<T> {
   // Runs several times per request on objects of many shapes, for which `in` is slow.
   const { refused } = value as { readonly refused?: number };
   return refused !== undefined && refused !== Result.OK;
 }
 
-/** Whether a command succeeded. */
+/** True for a success. */
 export function isGranted<T extends { readonly refused: number }>(
   outcome: T,
 ): outcome is Exclude<T, RefusedOf<T>> {
@@ -110,7 +110,7 @@ export function missing(field: string, message = "must be given, and not null"):
   return { field, code: "NOT_NULL", message, rejectedValue: null };
 }
 
-/** One error for each item that repeats the id of an earlier one. */
+/** One error for each repeated id. */
 export function repeatedIds(items: readonly { readonly id: number }[]): FieldError[] {
   const seen = new Set<number>();
   return items.flatMap(({ id }, i) => {
@@ -120,7 +120,7 @@ export function repeatedIds(items: readonly { readonly id: number }[]): FieldErr
   });
 }
 
-/** For a member that must repeat the id in the path. */
+/** For a member bound to the id in the path. */
 export function mismatch(field: string, value: unknown, what: string): FieldError {
   const message = `must be the ${what} of the path`;
   return { field, code: "MISMATCH", message, rejectedValue: value };

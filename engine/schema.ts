@@ -1,6 +1,6 @@
 /**
- * Shapes: JSON Schema that carries its TypeScript type. A shape is written once; validators, the
- * OpenAPI document and the type of the value (`TypeOf`) are derived from it.
+ * Shapes: JSON Schema with its TypeScript type. A shape is written once; validators, the OpenAPI
+ * document and the type of the value (`TypeOf`) are derived from it.
  */
 import { assert } from "./assert.ts";
 import {
@@ -12,7 +12,7 @@ import {
 
 declare const TYPE: unique symbol;
 
-/** A JSON Schema. The values that match it have type `T`, which only the compiler sees. */
+/** A JSON Schema. Matching values have type `T`, visible only to the compiler. */
 export interface Shape<T = unknown> {
   readonly [TYPE]?: T;
   readonly [keyword: string]: unknown;
@@ -20,7 +20,7 @@ export interface Shape<T = unknown> {
 
 export type TypeOf<S> = S extends Shape<infer T> ? T : never;
 
-/** Marks a member that may be missing. */
+/** Marks an optional member. */
 export interface Optional<T = unknown> {
   readonly optional: Shape<T>;
 }
@@ -29,7 +29,7 @@ export interface Optional<T = unknown> {
 export type Members = Readonly<Record<string, Shape | Optional>>;
 
 type OptionalKeys<M> = { [K in keyof M]: M[K] extends Optional ? K : never }[keyof M];
-/** Written so that the comment of a member is also that of its value. */
+/** Written so to carry the comment of a member over to its value. */
 type RequiredValues<M, K extends keyof M> = { readonly [P in K]: TypeOf<M[P]> };
 type OptionalValues<M, K extends keyof M> = {
   readonly [P in K]?: (M[P] extends Optional<infer T> ? T : never) | undefined;
@@ -97,12 +97,12 @@ export function either<A, B>(a: Shape<A>, b: Shape<B>): Shape<A | B> {
   return { anyOf: [a, b] };
 }
 
-/** A member of a request that may be left out; null means the same. */
+/** An optional member of a request; null means the same. */
 export function optional<T>(shape: Shape<T>): Optional<T | null> {
   return { optional: orNull(shape) };
 }
 
-/** A member of an answer that is left out while it has no value. */
+/** A member of an answer, left out while it has no value. */
 export function whenSet<T>(shape: Shape<T>): Optional<T> {
   return { optional: shape };
 }
@@ -115,7 +115,7 @@ export function map<T>(
   return { type: "object", additionalProperties: values, maxProperties };
 }
 
-/** An object. Members that it does not name are allowed and ignored. */
+/** An object. Unnamed members are allowed and ignored. */
 export function object<M extends Members>(members: M): Shape<ObjectOf<M>> {
   const entries = Object.entries(members);
   return {
@@ -125,7 +125,7 @@ export function object<M extends Members>(members: M): Shape<ObjectOf<M>> {
   };
 }
 
-/** An object that may have further members, which are kept. */
+/** An object with further members, which are kept. */
 export function openObject<M extends Members>(
   members: M,
 ): Shape<ObjectOf<M> & Readonly<Record<string, unknown>>> {
@@ -145,9 +145,9 @@ function isOptional(member: Shape | Optional): member is Optional {
   return "optional" in member;
 }
 
-// Shapes of single fields that many bodies, parameters and answers share.
+// Shapes of single fields, shared by bodies, parameters and answers.
 
-/** An id that the engine gives out. */
+/** An id given out by the engine. */
 export const LONG: Shape<number> = integer({
   minimum: 1,
   maximum: Number.MAX_SAFE_INTEGER,
@@ -179,23 +179,23 @@ export const PASSWORD: Shape<string> = text({
 export const CAPACITY: Shape<number> = integer({ minimum: 0, maximum: AREA_CAPACITY_MAX });
 export const NUMBER_OR_NULL: Shape<number | null> = orNull(number());
 export const EVENT_STATUS = oneOf(["DRAFT", "PUBLISHED", "ARCHIVED"]);
-/** What a webhook tells: changes of places, holds that ran out, sold out, status of the event. */
+/** Webhook topics: changes of places, expired holds, sold out, status of the event. */
 export const WEBHOOK_TYPE = oneOf(["change", "expired", "soldout", "status"]);
 export const ORGANIZATION_TYPE = oneOf(["VENUE", "DEFAULT"]);
 
-// Formats of texts that a length limit cannot express: the value of `format` in a shape.
+// Formats of texts beyond length limits: the value of `format` in a shape.
 
 const UUID_PATTERN = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const EMAIL_PATTERN = /^[^\s@\p{Cc}\p{Cs}]{1,64}@[^\s@\p{Cc}\p{Cs}]{1,190}$/u;
 const SEQUENCE_TEXT = /^[1-9]\d{0,14}$/;
-/** Control characters, and lone surrogates, which UTF-8 cannot represent. */
+/** Control characters, and lone surrogates, without a form in UTF-8. */
 const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;
-/** The control characters of a text that may have several lines. */
+/** The control characters of a text with several lines. */
 const LAYOUT_CONTROLS = /[\t\n\r]/g;
 
 export const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
   uuid: (value) => UUID_PATTERN.test(value),
-  /** The form in which the engine keeps UUIDs. */
+  /** The engine's form of UUIDs. */
   "lower-case-uuid": (value) => UUID_PATTERN.test(value) && value === value.toLowerCase(),
   email: (value) => EMAIL_PATTERN.test(value),
   "local-date-time": isLocalDateTime,
@@ -204,13 +204,13 @@ export const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
   moment: (value) => SEQUENCE_TEXT.test(value) || isLocalDate(value),
   /** Taken as it is, such as a session id. */
   line: (value) => !UNPRINTABLE.test(value),
-  /** A line that is stored in the composed form. */
+  /** A line stored in the composed form. */
   name: (value) => !UNPRINTABLE.test(value),
-  /** Lines that are stored in the composed form. */
+  /** Lines stored in the composed form. */
   text: (value) => !UNPRINTABLE.test(value.replace(LAYOUT_CONTROLS, "")),
 };
 
-/** A date-time, or a date, which stands for its midnight. */
+/** A date-time, or a date for its midnight. */
 function isLocalDate(value: string): boolean {
   return isLocalDateTime(value) || isLocalDateTime(`${value}T00:00`);
 }
@@ -221,7 +221,7 @@ function isLocalDate(value: string): boolean {
 const PATTERN = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1,9})?)?$/;
 const MONTH_DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
-/** Whether the text is a valid local date-time. */
+/** True for a valid local date-time. */
 export function isLocalDateTime(value: string): boolean {
   const match = PATTERN.exec(value);
   if (match === null) return false;
@@ -268,14 +268,14 @@ export function utf8Bytes(value: string): number {
   let bytes = value.length;
   for (let i = 0; i < value.length; i++) {
     const unit = value.charCodeAt(i);
-    // A surrogate counts two of the four bytes that its pair takes.
+    // A surrogate counts two of the four bytes of its pair.
     if (unit > 0x7f) bytes += unit > 0x7ff && (unit < 0xd800 || unit > 0xdfff) ? 2 : 1;
   }
   assert(bytes <= 3 * value.length, "a UTF-16 unit takes at most three bytes of UTF-8");
   return bytes;
 }
 
-/** JSON leaves out members that are undefined. */
+/** JSON leaves out undefined members. */
 function isWritten(row: object, name: string): boolean {
   return memberOf(row, name) !== undefined;
 }

@@ -11,8 +11,8 @@ export const LAYOUT_SEAT_BYTES = 256;
 /** Memory of a seat of an event: 23 bytes without a hold, more with one. */
 export const EVENT_SEAT_BYTES = 64;
 
-/** Memory for what clients create, in bytes. It limits new commands, not the replay of a log. */
-export interface Room {
+/** Memory quota for created rows, in bytes. It limits new commands, not the replay of a log. */
+export interface Quota {
   /** For the rows of the catalog and the seats of layouts. */
   readonly catalog: number;
   /** For the seats of events. */
@@ -23,28 +23,28 @@ export class State {
   readonly catalog = new Catalog();
   /** By partition number: `EventRow.partition`. */
   readonly partitions = new Partitions();
-  /** By partition number: the last record that changed the event as it is shown. */
+  /** By partition number: the last record with an effect on the shown event. */
   readonly sequences = new Map<number, number>();
   /** By schema id: the seat index of each stored layout. */
   readonly layouts = new Layouts();
-  /** The last record, which the engine counts; 0 where nothing but a replay changes the state. */
+  /** The last record, counted by the engine; 0 where only a replay changes the state. */
   sequence = 0;
-  room: Room = { catalog: Infinity, events: Infinity };
+  quota: Quota = { catalog: Infinity, events: Infinity };
 
-  /** What is used of the room, as estimated from the numbers of rows and seats. */
-  get used(): Room {
+  /** The used part of the quota, estimated from the numbers of rows and seats. */
+  get used(): Quota {
     return {
       catalog: this.catalog.bytes + this.layouts.seatCount * LAYOUT_SEAT_BYTES,
       events: this.partitions.seatCount * EVENT_SEAT_BYTES,
     };
   }
 
-  /** @returns A layout without seats for a schema that has no stored layout. */
+  /** @returns A layout without seats for a schema without a stored layout. */
   layoutOf(schemaId: number): Layout {
     return this.layouts.get(schemaId) ?? EMPTY_LAYOUT;
   }
 
-  /** The last record that changed the event as it is shown. */
+  /** The last record with an effect on the shown event. */
   sequenceOf({ partition }: EventRow): number {
     return this.sequences.get(partition) ?? 0;
   }

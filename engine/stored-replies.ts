@@ -1,8 +1,8 @@
 /**
- * What the replies of the catalog take up, in memory and on disk, by the organization or tenant
- * that has them. A budget limits both. The longest part of a reply, its body, is not in memory:
- * the audit trail keeps it, and the oldest bodies are dropped first. The row of a reply stays for
- * its whole day, because without it a retry would have a second effect.
+ * Space taken by the replies of the catalog, in memory and on disk, by their organization or
+ * tenant. A budget limits both. The longest part of a reply, its body, is not in memory: the audit
+ * trail keeps it, and the oldest bodies are dropped first. The row of a reply stays for its whole
+ * day, because without it a retry would have a second effect.
  */
 import { assert } from "./assert.ts";
 
@@ -19,7 +19,7 @@ export interface LayoutVersion {
   readonly version: number;
 }
 
-/** The first reply to a request with an `Idempotency-Key`, which is repeated for later ones. */
+/** The first reply to a request with an `Idempotency-Key`, repeated for later ones. */
 export interface ReplyRow {
   /** `<organization id>:<key>`. */
   readonly id: string;
@@ -31,9 +31,9 @@ export interface ReplyRow {
    * long.
    */
   readonly body: string | null;
-  /** Characters of a body that is kept on disk. */
+  /** Characters of a body on disk. */
   readonly bodyLength?: number;
-  /** The layout that is the body, while it has this version. */
+  /** The layout in place of the body, while it has this version. */
   readonly layout?: LayoutVersion;
   /** Milliseconds since 1970. */
   readonly expiresAtMs: number;
@@ -53,7 +53,7 @@ interface Share {
   rows: number;
   memory: number;
   disk: number;
-  /** By id of the reply, the oldest first: what its body takes up on disk. */
+  /** By id of the reply, the oldest first: bytes of its body on disk. */
   readonly bodies: Map<string, number>;
 }
 
@@ -62,7 +62,7 @@ export function ownerOf(id: string): string {
   return id.slice(0, id.indexOf(":"));
 }
 
-/** @param length - Characters of the body. @returns Bytes that it takes up on disk. */
+/** @param length - Characters of the body. @returns Its bytes on disk. */
 export function diskBytesOf(length: number): number {
   return BODY_BYTES + length;
 }
@@ -80,7 +80,7 @@ export class StoredReplies {
   memory = 0;
   /** Bytes of all bodies on disk. */
   disk = 0;
-  /** Bodies that were dropped before their day was over, since the process began. */
+  /** Bodies dropped before their day was over, since the process began. */
   dropped = 0;
   readonly #shares = new Map<string, Share>();
 
@@ -123,8 +123,8 @@ export class StoredReplies {
   }
 
   /**
-   * Whether the owner may store one more reply. When all of the memory is used, one that has less
-   * than an equal share still may.
+   * True when the owner may store one more reply. When all of the memory is used, an owner with
+   * less than an equal share still may.
    */
   hasRoom(owner: string, { memory, memoryOfOwner }: ReplyBudget): boolean {
     const own = this.#shares.get(owner)?.memory ?? 0;
@@ -133,8 +133,8 @@ export class StoredReplies {
   }
 
   /**
-   * Chooses the bodies that make room for a new one: the oldest of its owner, then the oldest of
-   * whoever has most.
+   * Chooses bodies to make room for a new one: the oldest of its owner, then the oldest of the
+   * largest owner.
    * @param neededBytes - Of the new body on disk.
    * @returns Ids of replies; null when no choice makes enough room.
    */
@@ -169,7 +169,7 @@ class Queue {
     this.#bodies = (share?.bodies ?? new Map<string, number>()).entries();
   }
 
-  /** Adds ids until their bodies take up that many bytes. @returns The bytes of those added. */
+  /** Adds ids until their bodies take up the bytes. @returns The bytes of those added. */
   drop(bytes: number, ids: string[]): number {
     let dropped = 0;
     while (dropped < bytes) {

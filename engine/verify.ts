@@ -1,7 +1,7 @@
 /**
- * Every invariant of the state, at a cost of O(everything): checked after recovery, when a snapshot
- * is loaded, before a repair is trusted, and by the tests after every step. An invariant that costs
- * O(1) is asserted where the change is made.
+ * Every invariant of the state, at a cost of O(everything): checked after recovery, after loading a
+ * snapshot, before a repair is trusted, and by the tests after every step. Invariants of cost O(1)
+ * are asserted at each change.
  */
 import { assert } from "./assert.ts";
 import { TABLES } from "./catalog.ts";
@@ -11,7 +11,7 @@ import type { Partition } from "./inventory/partition.ts";
 import { BOOKING_STATES, SeatState } from "./inventory/states.ts";
 import type { State } from "./state.ts";
 
-/** @throws Broken naming the first invariant that does not hold. */
+/** @throws Broken with the first violated invariant. */
 export function checkState(state: State): void {
   const { catalog, partitions, layouts } = state;
   assert(partitions.size === catalog.events.size, "there is one partition per event");
@@ -29,7 +29,7 @@ export function checkState(state: State): void {
   checkCatalog(state);
 }
 
-/** @throws Broken naming the first invariant that does not hold. */
+/** @throws Broken with the first violated invariant. */
 export function checkPartition(partition: Partition): void {
   const { holds, layout } = partition;
   const held = checkSeats(partition);
@@ -100,9 +100,9 @@ function checkCounts({ state, seatsIn }: Partition): void {
   assert(areRight, "the seats of each state are counted");
 }
 
-// The invariants of the catalog: the objects that a row names exist and have the same owner.
+// The invariants of the catalog: objects named by a row exist and have the same owner.
 
-/** Cost: O(rows). @throws Broken naming the first invariant that does not hold. */
+/** Cost: O(rows). @throws Broken with the first violated invariant. */
 export function checkCatalog(state: State): void {
   checkOwners(state);
   checkLogins(state);
@@ -180,7 +180,7 @@ function checkIds({ catalog }: State): void {
   }
 }
 
-// A hash of the meaning of the state, not of its form in memory: two engines that applied the same
+// A hash of the meaning of the state, not of its form in memory: two engines with the same applied
 // log have the same digest. It consists of two 32-bit lanes. It detects differences, not forgery.
 
 class Hash {

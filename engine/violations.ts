@@ -1,6 +1,6 @@
 /**
- * What to report about a value that does not match its shape: the field in the notation of the
- * interface, a constraint code, and a sentence. The front and the library report the same.
+ * The report on a value outside its shape: the field in the notation of the interface, a constraint
+ * code, and a sentence. The front and the library report the same.
  */
 import { type FieldError, missing } from "./results.ts";
 import type { Shape } from "./schema.ts";
@@ -13,7 +13,7 @@ export interface Violation {
   readonly params: Readonly<Record<string, unknown>>;
   /** The value of the keyword in the shape. */
   readonly schema?: unknown;
-  /** The value that was rejected. */
+  /** The rejected value. */
   readonly data?: unknown;
 }
 
@@ -81,23 +81,23 @@ function withArticle(type: unknown): string {
   return name === "null" ? name : `${/^[aeiou]/.test(name) ? "an" : "a"} ${name}`;
 }
 
-// Unicode composition: names and other texts that people read are stored, compared and searched in
-// the composed form (NFC). Session ids, passwords and keys stay as they are.
+// Unicode composition: names and other texts for people are stored, compared and searched in the
+// composed form (NFC). Session ids, passwords and keys stay as they are.
 
 const COMPOSED_FORMATS: ReadonlySet<unknown> = new Set(["email", "name", "text"]);
 
 type Compose = (value: unknown) => unknown;
 
-/** Whether a text of the shape is stored in the composed form. */
+/** True for a text stored in the composed form. */
 export function isComposed(shape: Shape): boolean {
   return COMPOSED_FORMATS.has(shape["format"]);
 }
 
 /**
- * Makes the function that composes the texts in a value of the shape. It accepts values that do
- * not match the shape, and changes nothing in place.
+ * Makes the function to compose the texts in a value of the shape. It accepts values outside the
+ * shape, and changes nothing in place.
  *
- * @returns Null when no member of the shape is such a text.
+ * @returns Null for a shape without such texts.
  */
 export function composerOf(shape: Shape): Compose | null {
   if (isComposed(shape)) {

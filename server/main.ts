@@ -14,7 +14,7 @@ import type { Engine } from "../engine/engine.ts";
 import { ActorKind } from "../engine/records.ts";
 import { isRefused } from "../engine/results.ts";
 import { FORMATS } from "../engine/schema.ts";
-import type { Room } from "../engine/state.ts";
+import type { Quota } from "../engine/state.ts";
 import { RecentChanges } from "../persistence/audit/recent-changes.ts";
 import { packedLayout, packLayout } from "../persistence/log/layout-packing.ts";
 import {
@@ -191,7 +191,7 @@ async function open(
   { options, env, log, reports, accessLog, recent, gateways, copies }: Context,
 ): Promise<Running> {
   const { engine } = store;
-  engine.state.room = roomOf(options);
+  engine.state.quota = memoryQuotas(options);
   const platformToken = env["FRONTROW_PLATFORM_TOKEN"];
   const { cluster } = store;
   const isReady = () => running.isReady && cluster?.mayRead !== false;
@@ -468,7 +468,10 @@ interface Chosen {
   readonly eventMemory: number | null;
 }
 
-export function roomOf({ catalogMemory, eventMemory }: Chosen, { heap, machine } = limits()): Room {
+export function memoryQuotas(
+  { catalogMemory, eventMemory }: Chosen,
+  { heap, machine } = limits(),
+): Quota {
   return {
     catalog: catalogMemory === null ? heap * SHARE : catalogMemory * MEBIBYTE,
     events: eventMemory === null ? machine * SHARE : eventMemory * MEBIBYTE,

@@ -75,8 +75,6 @@ export interface Proxy {
   readonly url: URL;
   /** Changes of one seat per second; 0 for those of the server alone. */
   rate: number;
-  /** Changes that were sent. */
-  readonly sent: number;
   readonly stop: () => Promise<void>;
 }
 
@@ -86,7 +84,7 @@ export interface Proxy {
  */
 export async function startProxy({ url, seatIds }: StagedEvent): Promise<Proxy> {
   const listeners = new Set<http.ServerResponse>();
-  const proxy = { url, rate: 0, sent: 0, stop: () => Promise.resolve() };
+  const proxy = { url, rate: 0, stop: () => Promise.resolve() };
   let sequence = 1e6;
   let due = 0;
   const timer = setInterval(() => {
@@ -94,7 +92,6 @@ export async function startProxy({ url, seatIds }: StagedEvent): Promise<Proxy> 
     let text = "";
     for (; due >= 1; due--) {
       sequence += 1;
-      proxy.sent += 1;
       text += changeText(sequence, seatIds[(sequence * 7_919) % seatIds.length]!);
     }
     if (text !== "") for (const listener of listeners) listener.write(text);
@@ -149,7 +146,7 @@ const AREA = { left: -1_200, top: -1_000, width: 2_400, height: 700, pitch: 900,
 const STAGE = { left: -900, top: -1_700, width: 1_800, height: 400 };
 
 /** @param rowCount - Of each block: 28 in the whole stadium. */
-export function stadiumLayout(rowCount = 28): LayoutBody {
+export function stadiumLayout(rowCount: number): LayoutBody {
   const sectors: SentSector[] = [];
   const rows: SentRow[] = [];
   const seats: SentSeat[] = [];

@@ -2,14 +2,19 @@
 import { assert } from "../assert.ts";
 import {
   type Administrator,
+  ADMINISTRATOR,
   type Caller,
   type CommandWith,
-  type HoldTypesBody,
+  HOLD_TYPES,
   LIMITS,
+  ORGANIZATION,
+  ORGANIZATION_CHANGE,
   type OrganizationBody,
-  type OrganizationChange,
-  type RotationBody,
+  ROTATION,
+  SETTINGS,
   type SettingsBody,
+  WEBHOOK,
+  WEBHOOK_CHANGE,
   type WebhookBody,
   type WebhookChange,
 } from "../bodies.ts";
@@ -23,6 +28,7 @@ import type {
   WebhookFilter,
   WebhookRow,
 } from "../catalog.ts";
+import { command, NOT_OWN } from "../command.ts";
 import {
   EARLIER_FILTERS_MAX,
   SECRET_GRACE_SECONDS,
@@ -38,7 +44,6 @@ import {
   tenantsOrganization,
 } from "../queries/access.ts";
 import {
-  type Decision,
   duplicate,
   type FieldError,
   grant,
@@ -48,6 +53,7 @@ import {
   refuseInvalid,
   Result,
 } from "../results.ts";
+import { BOOLEAN, LONG, object, orNull, TEXT, UUID } from "../schema.ts";
 import type { State } from "../state.ts";
 import { accountRow, retire } from "./accounts.ts";
 import {
@@ -58,6 +64,14 @@ import {
   zonesOfOwned,
 } from "./owned.ts";
 
+const {
+  ACCOUNT_EMAIL_IN_USE,
+  DUPLICATE_NAME,
+  ENTITY_IN_USE,
+  EVENT_ACCESS_DENIED,
+  VALIDATION_FAILED,
+} = Result;
+
 const LIMIT_NAMES = Object.keys(LIMITS) as (keyof typeof LIMITS)[];
 
 type NewOrganization = CommandWith<{
@@ -66,25 +80,133 @@ type NewOrganization = CommandWith<{
   publicKey: string;
 }>;
 
-export function createOrganization(
-  state: State,
-  command: NewOrganization,
-): Decision<OrganizationRow> {
-  const { caller, body } = command;
-  const taken = refuseTakenName(state, { id: 0, tenantId: caller.tenantId }, body.name);
-  if (taken !== null) return taken;
-  const account = findAdministrator(state, command);
-  if (account !== null && isRefused(account)) return account;
-  const row = organizationRow(state.catalog.nextId, command);
-  assert(!state.catalog.organizations.has(row.id), "a new organization has a new id");
-  const puts: CatalogPut[] = [{ table: "organizations", row }];
-  if (account !== null) {
-    const organizationIds = [...account.organizationIds, row.id];
-    puts.push({ table: "accounts", row: { ...account, organizationIds } });
-  }
-  const isNewAccount = account !== null && account.id > row.id;
-  return grantChange(state, caller, { newIds: isNewAccount ? 2 : 1, puts }, row);
-}
+export const ORGANIZATION_COMMANDS = {
+  createOrganization: command({
+    scope: "tenant",
+    members: { body: ORGANIZATION, administrator: orNull(ADMINISTRATOR), publicKey: UUID },
+    refusals: [DUPLICATE_NAME, ACCOUNT_EMAIL_IN_USE],
+    decide(state, given) {
+      const { caller, body } = given;
+      const taken = refuseTakenName(state, { id: 0, tenantId: caller.tenantId }, body.name);
+      if (taken !== null) return taken;
+      const account = findAdministrator(state, given);
+      if (account !== null && isRefused(account)) return account;
+      const row = organizationRow(state.catalog.nextId, given);
+      assert(!state.catalog.organizations.has(row.id), "a new organization has a new id");
+      const puts: CatalogPut[] = [{ table: "organizations", row }];
+      if (account !== null) {
+        const organizationIds = [...account.organizationIds, row.id];
+        puts.push({ table: "accounts", row: { ...account, organizationIds } });
+      }
+      const isNewAccount = account !== null && account.id > row.id;
+      return grantChange(state, caller, { newIds: isNewAccount ? 2 : 1, puts }, row);
+    },
+  }),
+
+  changeSettings: command({
+    scope: "tenant",
+    members: { organizationId: LONG, body: SETTINGS },
+    refusals: NOT_OWN,
+    decide(state, { caller, organizationId, body }, timeMs) {
+      const organization = tenantsOrganization(state, caller, organizationId);
+      if (isRefused(organization)) return organization;
+      const bookingEnabled = body.bookingEnabled ?? organization.bookingEnabled;
+      const isSwitched = bookingEnabled !== organization.bookingEnabled;
+      const row: OrganizationRow = {
+        ...withLimits(organization, body),
+        salesControl: body.salesControl ?? organization.salesControl,
+        bookingEnabled,
+        bookingChangedAtMs: isSwitched ? timeMs : organization.bookingChangedAtMs,
+        orphanPrevention: body.orphanPrevention ?? organization.orphanPrevention,
+      };
+      assert(row.id === organizationId, "the settings change of the organization that was named");
+      return grantChange(state, caller, { puts: [{ table: "organizations", row }] }, row);
+    },
+  }),
+
+  /** Replaces the organization's own hold types. */
+  replaceHoldTypes: command({
+    members: { body: HOLD_TYPES },
+    refusals: [VALIDATION_FAILED],
+    decide(state, { caller, body }) {
+      const errors: FieldError[] = [];
+      const names = new Set<string>();
+      for (const [i, { name }] of body.entries()) {
+        if (names.has(name)) errors.push(duplicate(`[${i}].name`, name));
+        names.add(name);
+      }
+      if (errors.length > 0) return refuseInvalid(errors);
+      const holdTypes: readonly HoldTypeRow[] = body.map(({ name, ttlSeconds }) => ({
+        name,
+        ttlSeconds: ttlSeconds ?? null,
+      }));
+      assert(names.size === holdTypes.length, "a name stands for one hold type");
+      const row: OrganizationRow = { ...callersOrganization(state, caller), holdTypes };
+      return grantChange(state, caller, { puts: [{ table: "organizations", row }] }, holdTypes);
+    },
+  }),
+
+  /** Missing members get their defaults; keys, tenant and settings stay. */
+  updateOrganization: command({
+    scope: "tenant",
+    members: { body: ORGANIZATION_CHANGE },
+    refusals: [...NOT_OWN, DUPLICATE_NAME],
+    decide(state, { caller, body }) {
+      const organization = tenantsOrganization(state, caller, body.id);
+      if (isRefused(organization)) return organization;
+      const taken = refuseTakenName(state, organization, body.name);
+      if (taken !== null) return taken;
+      const row: OrganizationRow = {
+        ...organization,
+        name: body.name,
+        domain: body.domain ?? null,
+        autologinEnabled: body.autologinEnabled ?? false,
+        appendDomainToLogin: body.appendDomainToLogin ?? false,
+        type: body.type ?? "DEFAULT",
+      };
+      assert(row.tenantId === caller.tenantId, "an organization stays with its tenant");
+      return grantChange(state, caller, { puts: [{ table: "organizations", row }] }, row);
+    },
+  }),
+
+  /** Sets whether browsers may open booking sessions. */
+  configureSessions: command({
+    members: { body: object({ publicSessionsEnabled: BOOLEAN }) },
+    refusals: [],
+    decide(state, { caller, body }) {
+      const { publicSessionsEnabled } = body;
+      const row: OrganizationRow = { ...callersOrganization(state, caller), publicSessionsEnabled };
+      return grantChange(state, caller, { puts: [{ table: "organizations", row }] }, row);
+    },
+  }),
+
+  /**
+   * Removes the organization with everything it owns, and its entry in accounts. An account without
+   * another organization is removed too, so its address is free again; a super admin stays.
+   *
+   * @returns ENTITY_IN_USE while something is LOCKED or SOLD in one of its events.
+   * Cost: O(owned rows + seats of its events + accounts).
+   */
+  deleteOrganization: command({
+    scope: "tenant",
+    members: { organizationId: LONG },
+    refusals: [...NOT_OWN, ENTITY_IN_USE],
+    decide(state, { caller, organizationId }) {
+      const organization = tenantsOrganization(state, caller, organizationId);
+      if (isRefused(organization)) return organization;
+      const isHere = organization.move === undefined;
+      for (const event of state.catalog.events.values()) {
+        if (event.organizationId !== organizationId || !isHere) continue;
+        if (!isHeldOrSold(state, event)) continue;
+        const detail = `Seats or places are held or sold, for example in event ${event.id}.`;
+        return refuse(ENTITY_IN_USE, detail);
+      }
+      const removal = removalOf(state, organizationId);
+      removal.removes.push({ table: "organizations", key: organizationId });
+      return grantChange(state, caller, removal, null);
+    },
+  }),
+};
 
 /** @returns DUPLICATE_NAME when another organization of the tenant has the name; else null. */
 export function refuseTakenName(
@@ -95,7 +217,7 @@ export function refuseTakenName(
   for (const { id, tenantId, name } of catalog.organizations.values()) {
     if (id === organization.id || tenantId !== organization.tenantId || name !== wanted) continue;
     const error = duplicate("name", name, "is the name of another organization");
-    return refuse(Result.DUPLICATE_NAME, "There is an organization of that name.", [error]);
+    return refuse(DUPLICATE_NAME, "There is an organization of that name.", [error]);
   }
   return null;
 }
@@ -114,7 +236,7 @@ function findAdministrator(
   }
   if (others.length === 0 && isReusable(state, account, caller.tenantId)) return account;
   const error = duplicate("email", email, "is the address of an existing account");
-  return refuse(Result.ACCOUNT_EMAIL_IN_USE, "An account has that email already.", [error]);
+  return refuse(ACCOUNT_EMAIL_IN_USE, "An account has that email already.", [error]);
 }
 
 /** Such an account keeps its password and becomes administrator of one more organization. */
@@ -149,26 +271,6 @@ function organizationRow(
   };
 }
 
-export function changeSettings(
-  state: State,
-  { caller, organizationId, body }: CommandWith<{ organizationId: number; body: SettingsBody }>,
-  timeMs: number,
-): Decision<OrganizationRow> {
-  const organization = tenantsOrganization(state, caller, organizationId);
-  if (isRefused(organization)) return organization;
-  const bookingEnabled = body.bookingEnabled ?? organization.bookingEnabled;
-  const isSwitched = bookingEnabled !== organization.bookingEnabled;
-  const row: OrganizationRow = {
-    ...withLimits(organization, body),
-    salesControl: body.salesControl ?? organization.salesControl,
-    bookingEnabled,
-    bookingChangedAtMs: isSwitched ? timeMs : organization.bookingChangedAtMs,
-    orphanPrevention: body.orphanPrevention ?? organization.orphanPrevention,
-  };
-  assert(row.id === organizationId, "the settings change of the organization that was named");
-  return grantChange(state, caller, { puts: [{ table: "organizations", row }] }, row);
-}
-
 /** A limit of 0 is none, and leaves no member. */
 function withLimits(organization: OrganizationRow, body: SettingsBody): OrganizationRow {
   const row: Record<string, unknown> = { ...organization };
@@ -180,83 +282,9 @@ function withLimits(organization: OrganizationRow, body: SettingsBody): Organiza
   return row as unknown as OrganizationRow;
 }
 
-/** Replaces the organization's own hold types. */
-export function replaceHoldTypes(
-  state: State,
-  { caller, body }: CommandWith<{ body: HoldTypesBody }>,
-): Decision<readonly HoldTypeRow[]> {
-  const errors: FieldError[] = [];
-  const names = new Set<string>();
-  for (const [i, { name }] of body.entries()) {
-    if (names.has(name)) errors.push(duplicate(`[${i}].name`, name));
-    names.add(name);
-  }
-  if (errors.length > 0) return refuseInvalid(errors);
-  const holdTypes = body.map(({ name, ttlSeconds }) => ({ name, ttlSeconds: ttlSeconds ?? null }));
-  assert(names.size === holdTypes.length, "a name stands for one hold type");
-  const row = { ...callersOrganization(state, caller), holdTypes };
-  return grantChange(state, caller, { puts: [{ table: "organizations", row }] }, holdTypes);
-}
-
 // Changes of existing organizations, and their deletion with everything they own.
 
-/** Members that are left out get their defaults; keys, tenant and settings stay. */
-export function updateOrganization(
-  state: State,
-  { caller, body }: CommandWith<{ body: OrganizationChange }>,
-): Decision<OrganizationRow> {
-  const organization = tenantsOrganization(state, caller, body.id);
-  if (isRefused(organization)) return organization;
-  const taken = refuseTakenName(state, organization, body.name);
-  if (taken !== null) return taken;
-  const row: OrganizationRow = {
-    ...organization,
-    name: body.name,
-    domain: body.domain ?? null,
-    autologinEnabled: body.autologinEnabled ?? false,
-    appendDomainToLogin: body.appendDomainToLogin ?? false,
-    type: body.type ?? "DEFAULT",
-  };
-  assert(row.tenantId === caller.tenantId, "an organization stays with its tenant");
-  return grantChange(state, caller, { puts: [{ table: "organizations", row }] }, row);
-}
-
-/** Sets whether browsers may open booking sessions. */
-export function configureSessions(
-  state: State,
-  { caller, body }: CommandWith<{ body: { readonly publicSessionsEnabled: boolean } }>,
-): Decision<OrganizationRow> {
-  const { publicSessionsEnabled } = body;
-  const row = { ...callersOrganization(state, caller), publicSessionsEnabled };
-  return grantChange(state, caller, { puts: [{ table: "organizations", row }] }, row);
-}
-
-/**
- * Removes the organization, everything it owns, and its entry in accounts. An account that is left
- * without an organization is removed too, so that its address is free again; a super admin stays.
- *
- * @returns ENTITY_IN_USE while something is LOCKED or SOLD in one of its events.
- * Cost: O(what it owns + seats of its events + accounts).
- */
-export function deleteOrganization(
-  state: State,
-  { caller, organizationId }: CommandWith<{ organizationId: number }>,
-): Decision<null> {
-  const organization = tenantsOrganization(state, caller, organizationId);
-  if (isRefused(organization)) return organization;
-  const isHere = organization.move === undefined;
-  for (const event of state.catalog.events.values()) {
-    if (event.organizationId !== organizationId || !isHere) continue;
-    if (!isHeldOrSold(state, event)) continue;
-    const detail = `Seats or places are held or sold, for example in event ${event.id}.`;
-    return refuse(Result.ENTITY_IN_USE, detail);
-  }
-  const removal = removalOf(state, organizationId);
-  removal.removes.push({ table: "organizations", key: organizationId });
-  return grantChange(state, caller, removal, null);
-}
-
-/** The removal of everything that an organization owns, and of its entry in accounts. */
+/** Removal of everything owned by an organization, and of its entry in accounts. */
 export function removalOf(
   state: State,
   organizationId: number,
@@ -287,92 +315,105 @@ function removesOfAccount({ catalog }: State, { id }: AccountRow): CatalogRemove
   ];
 }
 
-// Webhooks: where changes of an organization's events are sent.
+// Webhooks: where changes of an organization's events are sent. Their commands are internal, because
+// only the server sends deliveries.
 
-export function createWebhook(
-  state: State,
-  { caller, body }: CommandWith<{ body: WebhookBody }>,
-): Decision<WebhookRow> {
-  const { webhooks, nextId: id } = state.catalog;
-  const { organizationId } = caller;
-  const own = [...webhooks.values()].filter((row) => row.organizationId === organizationId);
-  if (own.length >= WEBHOOKS_MAX) {
-    const message = `an organization has at most ${WEBHOOKS_MAX} webhooks`;
-    return refuseInvalid([{ field: "", code: "SIZE", message, rejectedValue: own.length + 1 }]);
-  }
-  if (hasForeignEvent(state, caller, body)) return refuseEvent();
-  const row: WebhookRow = {
-    id,
-    organizationId,
-    ...membersOf(body),
-    disabledReason: null,
-    activeSince: state.sequence,
-    keyVersion: 1,
-    retiredKey: null,
-  };
-  return grantChange(state, caller, { newIds: 1, puts: [{ table: "webhooks", row }] }, row);
-}
+export const WEBHOOK_COMMANDS = {
+  createWebhook: command({
+    isInternal: true,
+    members: { body: WEBHOOK },
+    refusals: [VALIDATION_FAILED, EVENT_ACCESS_DENIED],
+    decide(state, { caller, body }) {
+      const { webhooks, nextId: id } = state.catalog;
+      const { organizationId } = caller;
+      const own = [...webhooks.values()].filter((row) => row.organizationId === organizationId);
+      if (own.length >= WEBHOOKS_MAX) {
+        const message = `an organization has at most ${WEBHOOKS_MAX} webhooks`;
+        return refuseInvalid([{ field: "", code: "SIZE", message, rejectedValue: own.length + 1 }]);
+      }
+      if (hasForeignEvent(state, caller, body)) return refuseEvent();
+      const row: WebhookRow = {
+        id,
+        organizationId,
+        ...membersOf(body),
+        disabledReason: null,
+        activeSince: state.sequence,
+        keyVersion: 1,
+        retiredKey: null,
+      };
+      return grantChange(state, caller, { newIds: 1, puts: [{ table: "webhooks", row }] }, row);
+    },
+  }),
 
-/**
- * One that becomes active again is sent what happens from now on. What happened before, and may not
- * have been sent yet, keeps the filter of its time.
- */
-export function updateWebhook(
-  state: State,
-  { caller, body }: CommandWith<{ body: WebhookChange }>,
-): Decision<WebhookRow> {
-  const own = ownRow(state.catalog.webhooks.get(body.id), caller, "webhook");
-  if (isRefused(own)) return own;
-  if (hasForeignEvent(state, caller, body, own)) return refuseEvent();
-  const members = membersOf(body);
-  const activeSince = own.active ? own.activeSince : state.sequence;
-  const { earlier: _, ...kept } = own;
-  const earlier = own.active && members.active ? earlierFilters(own, members, state.sequence) : [];
-  const row: WebhookRow = {
-    ...kept,
-    ...members,
-    disabledReason: null,
-    activeSince,
-    ...(earlier.length > 0 && { earlier }),
-  };
-  return grantChange(state, caller, { puts: [{ table: "webhooks", row }] }, row);
-}
+  /**
+   * Reactivation starts with the changes from now on. Earlier changes, perhaps still unsent, keep
+   * the filter of their time.
+   */
+  updateWebhook: command({
+    isInternal: true,
+    members: { body: WEBHOOK_CHANGE },
+    refusals: [...NOT_OWN, EVENT_ACCESS_DENIED],
+    decide(state, { caller, body }) {
+      const own = ownRow(state.catalog.webhooks.get(body.id), caller, "webhook");
+      if (isRefused(own)) return own;
+      if (hasForeignEvent(state, caller, body, own)) return refuseEvent();
+      const members = membersOf(body);
+      const activeSince = own.active ? own.activeSince : state.sequence;
+      const { earlier: _, ...kept } = own;
+      const earlier =
+        own.active && members.active ? earlierFilters(own, members, state.sequence) : [];
+      const row: WebhookRow = {
+        ...kept,
+        ...members,
+        disabledReason: null,
+        activeSince,
+        ...(earlier.length > 0 && { earlier }),
+      };
+      return grantChange(state, caller, { puts: [{ table: "webhooks", row }] }, row);
+    },
+  }),
 
-export function deleteWebhook(
-  state: State,
-  { caller, webhookId }: CommandWith<{ webhookId: number }>,
-): Decision<null> {
-  const own = ownRow(state.catalog.webhooks.get(webhookId), caller, "webhook");
-  if (isRefused(own)) return own;
-  return grantChange(state, caller, { removes: [{ table: "webhooks", key: webhookId }] }, null);
-}
+  deleteWebhook: command({
+    isInternal: true,
+    members: { webhookId: LONG },
+    refusals: NOT_OWN,
+    decide(state, { caller, webhookId }) {
+      const own = ownRow(state.catalog.webhooks.get(webhookId), caller, "webhook");
+      if (isRefused(own)) return own;
+      return grantChange(state, caller, { removes: [{ table: "webhooks", key: webhookId }] }, null);
+    },
+  }),
 
-/** Both secrets sign until the grace time of the old one ends. */
-export function rotateWebhookSecret(
-  state: State,
-  { caller, webhookId, body }: CommandWith<{ webhookId: number; body: RotationBody }>,
-  timeMs: number,
-): Decision<WebhookRow> {
-  const own = ownRow(state.catalog.webhooks.get(webhookId), caller, "webhook");
-  if (isRefused(own)) return own;
-  const { keyVersion } = own;
-  const graceSeconds = body.graceSeconds ?? SECRET_GRACE_SECONDS;
-  const retiredKey = retire({ keyVersion, tokenSha256: null }, graceSeconds, timeMs);
-  const row: WebhookRow = { ...own, keyVersion: keyVersion + 1, retiredKey };
-  return grantChange(state, caller, { puts: [{ table: "webhooks", row }] }, row);
-}
+  /** Both secrets sign until the grace time of the old one ends. */
+  rotateWebhookSecret: command({
+    isInternal: true,
+    members: { webhookId: LONG, body: ROTATION },
+    refusals: NOT_OWN,
+    decide(state, { caller, webhookId, body }, timeMs) {
+      const own = ownRow(state.catalog.webhooks.get(webhookId), caller, "webhook");
+      if (isRefused(own)) return own;
+      const { keyVersion } = own;
+      const graceSeconds = body.graceSeconds ?? SECRET_GRACE_SECONDS;
+      const retiredKey = retire({ keyVersion, tokenSha256: null }, graceSeconds, timeMs);
+      const row: WebhookRow = { ...own, keyVersion: keyVersion + 1, retiredKey };
+      return grantChange(state, caller, { puts: [{ table: "webhooks", row }] }, row);
+    },
+  }),
 
-/** The server gives up a webhook, unless it was deleted or made inactive meanwhile. */
-export function disableWebhook(
-  state: State,
-  { caller, webhookId, reason }: CommandWith<{ webhookId: number; reason: string }>,
-): Decision<null> {
-  assert(reason !== "", "the owner is told why");
-  const found = state.catalog.webhooks.get(webhookId);
-  if (found?.active !== true) return grant(null, null);
-  const row: WebhookRow = { ...found, active: false, disabledReason: reason };
-  return grantChange(state, caller, { puts: [{ table: "webhooks", row }] }, null);
-}
+  /** The server gives up a failing webhook, unless it was deleted or made inactive meanwhile. */
+  disableWebhook: command({
+    isInternal: true,
+    members: { webhookId: LONG, reason: TEXT },
+    refusals: [],
+    decide(state, { caller, webhookId, reason }) {
+      assert(reason !== "", "the owner is told why");
+      const found = state.catalog.webhooks.get(webhookId);
+      if (found?.active !== true) return grant(null, null);
+      const row: WebhookRow = { ...found, active: false, disabledReason: reason };
+      return grantChange(state, caller, { puts: [{ table: "webhooks", row }] }, null);
+    },
+  }),
+};
 
 /**
  * Of more than are kept, the oldest changes go by the filter after their own. Together they name no
@@ -398,7 +439,7 @@ function isSame(texts: readonly string[], others: readonly string[]): boolean {
   return texts.length === others.length && texts.every((text) => others.includes(text));
 }
 
-/** The members that the caller gives. */
+/** Members given by the caller. */
 function membersOf({ url, events, eventIds, active }: WebhookBody | WebhookChange) {
   return {
     url,

@@ -1,4 +1,4 @@
-/** The grant of a command that changes the catalog: rows put and removed in one record. */
+/** The grant of a catalog command: rows put and removed in one record. */
 import { assert } from "../assert.ts";
 import type { Caller } from "../bodies.ts";
 import type { CatalogPut, CatalogRemove, EventRow } from "../catalog.ts";
@@ -10,14 +10,14 @@ import { type Grant, grant } from "../results.ts";
 import type { State } from "../state.ts";
 
 export interface CatalogChange {
-  /** How many ids the new rows take, counted from the catalog's `nextId`. */
+  /** Number of ids for the new rows, counted from the catalog's `nextId`. */
   readonly newIds?: number;
   readonly puts?: readonly CatalogPut[];
   readonly removes?: readonly CatalogRemove[];
   readonly zones?: readonly ZoneChange[];
 }
 
-/** @param value - What the command answers. */
+/** @param value - The answer of the command. */
 export function grantChange<Value>(
   { catalog }: State,
   { actor }: Caller,
@@ -31,9 +31,8 @@ export function grantChange<Value>(
   return grant(zones.length === 0 ? record : { ...record, zones }, value);
 }
 
-// What is removed together with a row: every row by name, so that the log needs no rules, and in an
-// order that `apply` follows cheaply: an event before its prices, which then have no inventory to
-// leave.
+// Cascading removals: every row by name, so the log needs no rules, and in an order cheap to apply:
+// an event before its prices, which then have no inventory to leave.
 
 /** An event and its prices. */
 export function removesOfEvent({ catalog }: State, event: EventRow): CatalogRemove[] {
@@ -45,7 +44,7 @@ export function removesOfEvent({ catalog }: State, event: EventRow): CatalogRemo
   ];
 }
 
-/** A schema, its layout, its zones, and the clone operation that made it; see `zonesOfSchema`. */
+/** A schema, its layout, its zones, and the clone operation behind it; see `zonesOfSchema`. */
 export function removesOfSchema(state: State, schemaId: number): CatalogRemove[] {
   const { schemas, layouts, zones, clones } = state.catalog;
   assert(schemas.has(schemaId), "only a schema that exists is removed");
@@ -95,13 +94,13 @@ export function removesOfOwned(state: State, organizationId: number): CatalogRem
   ];
 }
 
-// Whether somebody holds or has bought something of an event, so that it must not just vanish.
+// Held or sold inventory, which must not just vanish.
 
 const { ACTIVE, LOCKED, SOLD } = SeatState;
 
-/** Whether any seat or place of the event is LOCKED or SOLD. Cost: O(areas). */
+/** True for any LOCKED or SOLD seat or place. Cost: O(areas). */
 export function isHeldOrSold({ partitions }: State, { partition: number }: EventRow): boolean {
-  // Mostly nothing is, on whatever layout; then the event need not be migrated to find that out.
+  // Usually nothing is, on any layout, and the event need not be migrated to find out.
   return hasTaken(partitions.peek(number)!) && hasTaken(partitions.get(number)!);
 }
 
@@ -113,13 +112,13 @@ function hasTaken({ seatsIn, areas }: Partition): boolean {
   return false;
 }
 
-/** How many seats and areas with LOCKED, SOLD or BLOCKED inventory prevent a price's deletion. */
+/** Seats and areas with LOCKED, SOLD or BLOCKED inventory, which prevent a price's deletion. */
 interface PriceUse {
   readonly seats: number;
   readonly areas: number;
 }
 
-/** Whether the area has LOCKED, SOLD or BLOCKED places. */
+/** True for LOCKED, SOLD or BLOCKED places. */
 export function isAreaInUse({ areas }: Partition, area: number): boolean {
   return areas.capacity(area) > areas.places(area, ACTIVE);
 }

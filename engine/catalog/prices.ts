@@ -1,17 +1,18 @@
 /** Prices of one event: creation, and assignment to seats, rows, sections, tables and areas. */
 import { assert } from "../assert.ts";
-import type {
-  AssignmentItem,
-  AssignmentSelection,
-  Caller,
-  CommandWith,
-  ObjectSelection,
-  PriceBody,
-  PriceChange,
-  ZoneBody,
-  ZoneChange as ZoneChangeBody,
+import {
+  type AssignmentItem,
+  type AssignmentSelection,
+  ASSIGNMENTS,
+  type Caller,
+  OBJECTS,
+  PRICE,
+  PRICE_CHANGE,
+  ZONE,
+  ZONE_CHANGE,
 } from "../bodies.ts";
 import type { EventRow, PriceRow, ZoneRow } from "../catalog.ts";
+import { command, NOT_OWN } from "../command.ts";
 import { AREA_CAPACITY_MAX, PRICES_PER_EVENT_MAX } from "../constants.ts";
 import type { Partition } from "../inventory/partition.ts";
 import { SeatState } from "../inventory/states.ts";
@@ -40,51 +41,239 @@ import {
   repeatedIds,
   Result,
 } from "../results.ts";
+import { list, LONG, UUID_KEY } from "../schema.ts";
 import type { State } from "../state.ts";
 import { grantChange, isAreaInUse, usesOfPrice, withoutZones } from "./owned.ts";
 
-export function createPrices(
-  state: State,
-  { caller, eventId, body }: CommandWith<{ eventId: string; body: readonly PriceBody[] }>,
-): Decision<PriceRow[]> {
-  const errors = otherEvents(body, eventId);
-  if (errors.length > 0) return refuseInvalid(errors);
-  const event = ownEvent(state, caller, eventId);
-  if (event === null) return refuseEvent();
-  const existing = state.catalog.pricesOf(event.id);
-  if (existing.size + body.length > PRICES_PER_EVENT_MAX) {
-    const message = `an event has at most ${PRICES_PER_EVENT_MAX} prices`;
-    const rejectedValue = body.length;
-    return refuseInvalid([{ field: "", code: "SIZE", message, rejectedValue }]);
-  }
+const {
+  ACCESS_DENIED,
+  ENTITY_NOT_FOUND,
+  EVENT_ACCESS_DENIED,
+  INVENTORY_IN_USE,
+  VALIDATION_FAILED,
+} = Result;
 
-  const { nextId } = state.catalog;
-  const slots = freeSlots(existing, body.length);
-  const rows = body.map(({ name, externalId }, i): PriceRow => ({
-    id: nextId + i,
-    eventId: event.id,
-    slot: slots[i]!,
-    name,
-    renamedAtMs: 0,
-    externalId: externalId ?? null,
-  }));
-  const puts = rows.map((row) => ({ table: "prices", row }) as const);
-  return grantChange(state, caller, { newIds: rows.length, puts }, rows);
-}
+export const PRICE_COMMANDS = {
+  createPrices: command({
+    members: { eventId: UUID_KEY, body: list(PRICE) },
+    refusals: [VALIDATION_FAILED, EVENT_ACCESS_DENIED],
+    decide(state, { caller, eventId, body }) {
+      const errors = mismatches(body, "eventId", eventId);
+      if (errors.length > 0) return refuseInvalid(errors);
+      const event = ownEvent(state, caller, eventId);
+      if (event === null) return refuseEvent();
+      const existing = state.catalog.pricesOf(event.id);
+      if (existing.size + body.length > PRICES_PER_EVENT_MAX) {
+        const message = `an event has at most ${PRICES_PER_EVENT_MAX} prices`;
+        const rejectedValue = body.length;
+        return refuseInvalid([{ field: "", code: "SIZE", message, rejectedValue }]);
+      }
 
-/** One error for each price of another event than the path's. */
-function otherEvents(
-  prices: readonly { readonly eventId: string }[],
-  eventId: string,
+      const { nextId } = state.catalog;
+      const slots = freeSlots(existing, body.length);
+      const rows = body.map(({ name, externalId }, i): PriceRow => ({
+        id: nextId + i,
+        eventId: event.id,
+        slot: slots[i]!,
+        name,
+        renamedAtMs: 0,
+        externalId: externalId ?? null,
+      }));
+      const puts = rows.map((row) => ({ table: "prices", row }) as const);
+      return grantChange(state, caller, { newIds: rows.length, puts }, rows);
+    },
+  }),
+
+  /**
+   * Groups are priced first, then seats, so a seat's own price wins over its section's. Seats and
+   * areas already priced as requested do not change.
+   *
+   * @returns INVENTORY_IN_USE for an area with fewer places than are held, sold and blocked.
+   * Cost: O(seats of the event).
+   */
+  assignPrices: command({
+    members: { eventId: UUID_KEY, body: ASSIGNMENTS },
+    refusals: [VALIDATION_FAILED, EVENT_ACCESS_DENIED, INVENTORY_IN_USE],
+    decide(state, { caller, eventId, body }) {
+      const [groupItems, seatItems] = [body.groupOfSeats ?? [], body.seats ?? []];
+      const incomplete = missingMembers(body);
+      if (incomplete.length > 0) return refuseInvalid(incomplete);
+      const event = ownEvent(state, caller, eventId);
+      if (event === null) return refuseEvent();
+      const partition = state.partitionOf(event);
+      const errors: FieldError[] = [];
+      const priceOf = (id: number) => {
+        const price = state.catalog.prices.get(id);
+        return price?.eventId === event.id ? price : undefined;
+      };
+      const groups = findAssignments(priceOf, groupItems, "groupOfSeats", errors);
+      const singles = findAssignments(priceOf, seatItems, "seats", errors);
+      const slotOfSeat = new Uint16Array(partition.layout.seatCount);
+      const areas = spreadGroups(partition.layout, groups, slotOfSeat, errors);
+      for (const { id, slot, field } of singles) {
+        const seat = partition.layout.seatIndexes.get(id);
+        if (seat === undefined)
+          errors.push(notFound(`${field}.objectId`, id, "seat in the layout"));
+        else slotOfSeat[seat] = slot;
+      }
+      const total = state.catalog.schemas.get(event.schemaId)?.gaCapacity ?? null;
+      const left = remainingPlaces(partition.layout, total);
+      const triples = areas.map((area) => areaTriple(partition, area, left, errors));
+      if (errors.length > 0) return refuseInvalid(errors);
+
+      const taken = areas.filter(({ area }, i) => triples[i]![2] < takenPlaces(partition, area));
+      if (taken.length > 0) return refuseTaken(taken);
+      const runs = runsOf(slotOfSeat, partition.price);
+      const changed = changedAreas(partition, triples);
+      if (runs.length === 0 && changed.length === 0) return grant(null, true);
+      return grant(
+        {
+          type: RecordType.PRICE,
+          actor: caller.actor,
+          partition: event.partition,
+          runs: Uint32Array.from(runs),
+          areas: Uint32Array.from(changed.flat()),
+        },
+        true,
+      );
+    },
+  }),
+
+  /** All or nothing. A missing external id is removed. Answers the changed prices. */
+  updatePrices: command({
+    members: { eventId: UUID_KEY, body: list(PRICE_CHANGE) },
+    refusals: [VALIDATION_FAILED, ...NOT_OWN],
+    decide(state, { caller, eventId, body }, timeMs) {
+      const errors = [...mismatches(body, "eventId", eventId), ...repeatedIds(body)];
+      if (errors.length > 0) return refuseInvalid(errors);
+      const { events, prices } = state.catalog;
+      const event = ownRow(events.get(eventId), caller, "event");
+      if (isRefused(event)) return event;
+      const unknown = body.flatMap(({ id }, i) =>
+        prices.get(id)?.eventId === eventId
+          ? []
+          : [notFound(`[${i}].id`, id, "price on the event")],
+      );
+      if (unknown.length > 0) {
+        return refuse(ENTITY_NOT_FOUND, "There is no such price on the event.", unknown);
+      }
+      const rows = body.map(({ id, name, externalId }): PriceRow => {
+        const price = prices.get(id);
+        assert(price !== undefined, "every price of the request was found");
+        const renamedAtMs = name === price.name ? price.renamedAtMs : timeMs;
+        return { ...price, name, renamedAtMs, externalId: externalId ?? null };
+      });
+      const puts = rows.map((row) => ({ table: "prices", row }) as const);
+      return grantChange(state, caller, { puts }, rows);
+    },
+  }),
+
+  /**
+   * Removes the price from its seats and areas, and deletes it.
+   *
+   * @returns INVENTORY_IN_USE while one of its seats or areas has LOCKED, SOLD or BLOCKED
+   * inventory.
+   * Cost: O(seats of the event).
+   */
+  deletePrice: command({
+    members: { eventId: UUID_KEY, priceId: LONG },
+    refusals: [...NOT_OWN, INVENTORY_IN_USE],
+    decide(state, given) {
+      const price = findPrice(state, given);
+      if (isRefused(price)) return price;
+      const { events } = state.catalog;
+      const event = events.get(price.eventId);
+      assert(event !== undefined, "a price belongs to an event");
+      const { seats, areas } = usesOfPrice(state.partitionOf(event), price.slot);
+      if (seats + areas > 0) {
+        const inUse = [counted(seats, "seat"), counted(areas, "area")].join(" and ");
+        const detail = `Held, sold or blocked inventory at this price: ${inUse}.`;
+        return refuse(INVENTORY_IN_USE, detail);
+      }
+      const removes = [{ table: "prices", key: price.id }] as const;
+      return grantChange(state, given.caller, { removes }, null);
+    },
+  }),
+
+  /**
+   * Removes all prices but those of SOLD seats and of areas with SOLD places. Of everything else
+   * the holds end, and BLOCKED inventory is no longer BLOCKED.
+   * Cost: O(seats of the event).
+   */
+  clearPrices: command({
+    members: { eventId: UUID_KEY },
+    refusals: [EVENT_ACCESS_DENIED],
+    decide(state, { caller, eventId }) {
+      const event = ownEvent(state, caller, eventId);
+      if (event === null) return refuseEvent();
+      const { state: states, areas } = state.partitionOf(event);
+      const unsold: Losers = {
+        hasSeat: (seat) => states[seat] !== SeatState.SOLD,
+        hasArea: (area) => areas.places(area, SeatState.SOLD) === 0,
+      };
+      return grant(removalRecord(state, caller, event, unsold), true);
+    },
+  }),
+
+  /**
+   * @returns INVENTORY_IN_USE when a seat is LOCKED, SOLD or BLOCKED, or an area has such places.
+   * Cost: O(seats of the event).
+   */
+  unassignPrices: command({
+    members: { eventId: UUID_KEY, body: OBJECTS },
+    refusals: [VALIDATION_FAILED, EVENT_ACCESS_DENIED, INVENTORY_IN_USE],
+    decide(state, { caller, eventId, body }) {
+      const event = ownEvent(state, caller, eventId);
+      if (event === null) return refuseEvent();
+      const partition = state.partitionOf(event);
+      const { layout } = partition;
+      const unknown: FieldError[] = [];
+      const inUse: FieldError[] = [];
+      const seats = new Set<number>();
+      for (const [i, { objectId }] of (body.seats ?? []).entries()) {
+        const field = `seats[${i}].objectId`;
+        const seat = layout.seatIndexes.get(objectId);
+        if (seat === undefined) unknown.push(notFound(field, objectId, "seat in the layout"));
+        else if (partition.state[seat]! > SeatState.ACTIVE) inUse.push(inUseError(field, objectId));
+        else seats.add(seat);
+      }
+      const areas = new Set<number>();
+      for (const [i, { objectId }] of (body.groupOfSeats ?? []).entries()) {
+        const field = `groupOfSeats[${i}].objectId`;
+        const area = layout.areaIndexes.get(objectId);
+        if (area === undefined) unknown.push(notFound(field, objectId, "area in the layout"));
+        else if (isAreaInUse(partition, area)) inUse.push(inUseError(field, objectId));
+        else areas.add(area);
+      }
+      if (unknown.length > 0) return refuseInvalid(unknown);
+      if (inUse.length > 0) {
+        return refuse(INVENTORY_IN_USE, "Some of it is held, sold or blocked.", inUse);
+      }
+      assert(seats.size <= layout.seatCount, "a seat loses its price once");
+      assert(areas.size <= layout.areas.length, "an area loses its price once");
+      const losers: Losers = {
+        hasSeat: (seat) => seats.has(seat),
+        hasArea: (area) => areas.has(area),
+      };
+      return grant(removalRecord(state, caller, event, losers), true);
+    },
+  }),
+};
+
+/** One error for each item of another event or schema than the path's. */
+function mismatches<Key extends "eventId" | "schemaId">(
+  items: readonly Readonly<Record<Key, number | string>>[],
+  key: Key,
+  own: number | string,
 ): FieldError[] {
-  return prices.flatMap((price, i) =>
-    price.eventId.toLowerCase() === eventId
-      ? []
-      : [mismatch(`[${i}].eventId`, price.eventId, "event")],
-  );
+  const noun = key === "eventId" ? "event" : "schema";
+  return items.flatMap(({ [key]: id }, i) => {
+    const isOwn = typeof id === "string" ? id.toLowerCase() === own : id === own;
+    return isOwn ? [] : [mismatch(`[${i}].${key}`, id, noun)];
+  });
 }
 
-/** The lowest slots that no price of the event has. */
+/** The lowest free slots of the event. */
 function freeSlots(existing: ReadonlyMap<number, PriceRow>, count: number): number[] {
   const slots: number[] = [];
   for (let slot = 1; slots.length < count; slot++) if (!existing.has(slot)) slots.push(slot);
@@ -101,71 +290,17 @@ interface Assignment {
   readonly id: number;
 }
 
-/**
- * Groups are priced first, then seats, so that a seat's own price wins over that of its section.
- * Seats and areas that are already as asked for do not change.
- *
- * @returns INVENTORY_IN_USE when an area would be left with fewer places than are held, sold and
- * blocked. Cost: O(seats of the event).
- */
-export function assignPrices(
-  state: State,
-  { caller, eventId, body }: CommandWith<{ eventId: string; body: AssignmentSelection }>,
-): Decision<boolean> {
-  const [groupItems, seatItems] = [body.groupOfSeats ?? [], body.seats ?? []];
-  const incomplete = [
-    ...findMissing(groupItems, "groupOfSeats"),
-    ...findMissing(seatItems, "seats"),
-  ];
-  if (incomplete.length > 0) return refuseInvalid(incomplete);
-  const event = ownEvent(state, caller, eventId);
-  if (event === null) return refuseEvent();
-  const partition = state.partitionOf(event);
-  const errors: FieldError[] = [];
-  const priceOf = (id: number) => {
-    const price = state.catalog.prices.get(id);
-    return price?.eventId === event.id ? price : undefined;
-  };
-  const groups = findAssignments(priceOf, groupItems, "groupOfSeats", errors);
-  const singles = findAssignments(priceOf, seatItems, "seats", errors);
-  const slotOfSeat = new Uint16Array(partition.layout.seatCount);
-  const areas = spreadGroups(partition.layout, groups, slotOfSeat, errors);
-  for (const { id, slot, field } of singles) {
-    const seat = partition.layout.seatIndexes.get(id);
-    if (seat === undefined) errors.push(notFound(`${field}.objectId`, id, "seat in the layout"));
-    else slotOfSeat[seat] = slot;
-  }
-  const total = state.catalog.schemas.get(event.schemaId)?.gaCapacity ?? null;
-  const left = remainingPlaces(partition.layout, total);
-  const triples = areas.map((area) => areaTriple(partition, area, left, errors));
-  if (errors.length > 0) return refuseInvalid(errors);
-
-  const taken = areas.filter(({ area }, i) => triples[i]![2] < takenPlaces(partition, area));
-  if (taken.length > 0) return refuseTaken(taken);
-  const runs = runsOf(slotOfSeat, partition.price);
-  const changed = changedAreas(partition, triples);
-  if (runs.length === 0 && changed.length === 0) return grant(null, true);
-  return grant(
-    {
-      type: RecordType.PRICE,
-      actor: caller.actor,
-      partition: event.partition,
-      runs: Uint32Array.from(runs),
-      areas: Uint32Array.from(changed.flat()),
-    },
-    true,
-  );
-}
-
 type Member = "seats" | "groupOfSeats";
 
 /** The interface reports a missing `objectId` of a seat under its older name, `seatId`. */
-function findMissing(items: readonly AssignmentItem[], member: Member): FieldError[] {
+function missingMembers(body: AssignmentSelection): FieldError[] {
   const errors: FieldError[] = [];
-  const idField = member === "seats" ? "seatId" : "objectId";
-  for (const [i, { objectId, seatId, assignmentId }] of items.entries()) {
-    if ((objectId ?? seatId ?? null) === null) errors.push(missing(`${member}[${i}].${idField}`));
-    if ((assignmentId ?? null) === null) errors.push(missing(`${member}[${i}].assignmentId`));
+  for (const member of ["groupOfSeats", "seats"] as const) {
+    const idField = member === "seats" ? "seatId" : "objectId";
+    for (const [i, { objectId, seatId, assignmentId }] of (body[member] ?? []).entries()) {
+      if ((objectId ?? seatId ?? null) === null) errors.push(missing(`${member}[${i}].${idField}`));
+      if ((assignmentId ?? null) === null) errors.push(missing(`${member}[${i}].assignmentId`));
+    }
   }
   return errors;
 }
@@ -223,7 +358,7 @@ function spreadGroups(
 /** Area index, price slot, capacity. */
 type AreaTriple = readonly [number, number, number];
 
-/** @param left - The capacity of an area that has none of its own. */
+/** @param left - The capacity of an area without its own. */
 function areaTriple(
   { layout }: Partition,
   { area, slot, item, field }: AreaAssignment,
@@ -249,10 +384,10 @@ function refuseTaken(areas: readonly AreaAssignment[]): Decision<boolean> {
     message: "is below what is held, sold and blocked",
     rejectedValue: item.activeCount ?? null,
   }));
-  return refuse(Result.INVENTORY_IN_USE, "An area has more places taken than that.", errors);
+  return refuse(INVENTORY_IN_USE, "An area has more places taken than that.", errors);
 }
 
-/** Of an area that is named more than once, the last assignment counts. */
+/** Of several assignments to an area, the last one counts. */
 function changedAreas({ areas }: Partition, triples: readonly AreaTriple[]): AreaTriple[] {
   const last = new Map(triples.map((triple) => [triple[0], triple]));
   return [...last.values()].filter(([area, slot, capacity]) => {
@@ -263,8 +398,8 @@ function changedAreas({ areas }: Partition, triples: readonly AreaTriple[]): Are
 /**
  * Triples: slot, first seat index, seats in the run.
  *
- * @param wanted - By seat, the slot that it gets; 0 for none.
- * @param present - The slot that it has. Seats that keep theirs are left out.
+ * @param wanted - By seat, its new slot; 0 for none.
+ * @param present - By seat, its slot now. Unchanged seats are left out.
  */
 function runsOf(wanted: Uint16Array, present: Uint16Array): number[] {
   const runs: number[] = [];
@@ -282,130 +417,16 @@ function runsOf(wanted: Uint16Array, present: Uint16Array): number[] {
 
 // Changes of existing prices: their names, and their deletion.
 
-/** All or nothing. An external id that is left out is removed. Answers the changed prices. */
-export function updatePrices(
-  state: State,
-  { caller, eventId, body }: CommandWith<{ eventId: string; body: readonly PriceChange[] }>,
-  timeMs: number,
-): Decision<PriceRow[]> {
-  const errors = [...otherEvents(body, eventId), ...repeatedIds(body)];
-  if (errors.length > 0) return refuseInvalid(errors);
-  const { events, prices } = state.catalog;
-  const event = ownRow(events.get(eventId), caller, "event");
-  if (isRefused(event)) return event;
-  const unknown = body.flatMap(({ id }, i) =>
-    prices.get(id)?.eventId === eventId ? [] : [notFound(`[${i}].id`, id, "price on the event")],
-  );
-  if (unknown.length > 0) {
-    return refuse(Result.ENTITY_NOT_FOUND, "There is no such price on the event.", unknown);
-  }
-  const rows = body.map(({ id, name, externalId }): PriceRow => {
-    const price = prices.get(id);
-    assert(price !== undefined, "every price of the request was found");
-    const renamedAtMs = name === price.name ? price.renamedAtMs : timeMs;
-    return { ...price, name, renamedAtMs, externalId: externalId ?? null };
-  });
-  const puts = rows.map((row) => ({ table: "prices", row }) as const);
-  return grantChange(state, caller, { puts }, rows);
-}
-
-/**
- * Removes the price from the seats and areas that have it, and deletes it.
- *
- * @returns INVENTORY_IN_USE while one of its seats or areas has LOCKED, SOLD or BLOCKED inventory.
- * Cost: O(seats of the event).
- */
-export function deletePrice(
-  state: State,
-  command: CommandWith<{ eventId: string; priceId: number }>,
-): Decision<null> {
-  const price = findPrice(state, command);
-  if (isRefused(price)) return price;
-  const { events } = state.catalog;
-  const event = events.get(price.eventId);
-  assert(event !== undefined, "a price belongs to an event");
-  const { seats, areas } = usesOfPrice(state.partitionOf(event), price.slot);
-  if (seats + areas > 0) {
-    const inUse = [counted(seats, "seat"), counted(areas, "area")].join(" and ");
-    const detail = `Held, sold or blocked inventory at this price: ${inUse}.`;
-    return refuse(Result.INVENTORY_IN_USE, detail);
-  }
-  const removes = [{ table: "prices", key: price.id }] as const;
-  return grantChange(state, command.caller, { removes }, null);
-}
-
 function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 // Removal of prices from seats and areas: from everything of an event, or from named objects.
 
-/** Which seats and areas lose their price, by index. Those without a price stay as they are. */
+/** Seats and areas to lose their price, by index. Those without a price stay as they are. */
 interface Losers {
   readonly hasSeat: (seat: number) => boolean;
   readonly hasArea: (area: number) => boolean;
-}
-
-/**
- * Removes all prices but those of SOLD seats and of areas with SOLD places, which stay as they are.
- * Of everything else the holds end, and what is BLOCKED is no longer BLOCKED.
- * Cost: O(seats of the event).
- */
-export function clearPrices(
-  state: State,
-  { caller, eventId }: CommandWith<{ eventId: string }>,
-): Decision<boolean> {
-  const event = ownEvent(state, caller, eventId);
-  if (event === null) return refuseEvent();
-  const { state: states, areas } = state.partitionOf(event);
-  const unsold: Losers = {
-    hasSeat: (seat) => states[seat] !== SeatState.SOLD,
-    hasArea: (area) => areas.places(area, SeatState.SOLD) === 0,
-  };
-  return grant(removalRecord(state, caller, event, unsold), true);
-}
-
-/**
- * @returns INVENTORY_IN_USE when a seat is LOCKED, SOLD or BLOCKED, or an area has such places.
- * Cost: O(seats of the event).
- */
-export function unassignPrices(
-  state: State,
-  { caller, eventId, body }: CommandWith<{ eventId: string; body: ObjectSelection }>,
-): Decision<boolean> {
-  const event = ownEvent(state, caller, eventId);
-  if (event === null) return refuseEvent();
-  const partition = state.partitionOf(event);
-  const { layout } = partition;
-  const unknown: FieldError[] = [];
-  const inUse: FieldError[] = [];
-  const seats = new Set<number>();
-  for (const [i, { objectId }] of (body.seats ?? []).entries()) {
-    const field = `seats[${i}].objectId`;
-    const seat = layout.seatIndexes.get(objectId);
-    if (seat === undefined) unknown.push(notFound(field, objectId, "seat in the layout"));
-    else if (partition.state[seat]! > SeatState.ACTIVE) inUse.push(inUseError(field, objectId));
-    else seats.add(seat);
-  }
-  const areas = new Set<number>();
-  for (const [i, { objectId }] of (body.groupOfSeats ?? []).entries()) {
-    const field = `groupOfSeats[${i}].objectId`;
-    const area = layout.areaIndexes.get(objectId);
-    if (area === undefined) unknown.push(notFound(field, objectId, "area in the layout"));
-    else if (isAreaInUse(partition, area)) inUse.push(inUseError(field, objectId));
-    else areas.add(area);
-  }
-  if (unknown.length > 0) return refuseInvalid(unknown);
-  if (inUse.length > 0) {
-    return refuse(Result.INVENTORY_IN_USE, "Some of it is held, sold or blocked.", inUse);
-  }
-  assert(seats.size <= layout.seatCount, "a seat loses its price once");
-  assert(areas.size <= layout.areas.length, "an area loses its price once");
-  const losers: Losers = {
-    hasSeat: (seat) => seats.has(seat),
-    hasArea: (area) => areas.has(area),
-  };
-  return grant(removalRecord(state, caller, event, losers), true);
 }
 
 function inUseError(field: string, id: number): FieldError {
@@ -441,119 +462,120 @@ function removalRecord(
   };
 }
 
-// Pricing zones of a schema. `prices.ts` has the command that assigns them.
+// Pricing zones of a schema.
 
-/** One error for each zone of another schema than the path's. */
-function otherSchemas(zones: readonly { readonly schemaId: number }[], schemaId: number) {
-  return zones.flatMap((zone, i) =>
-    zone.schemaId === schemaId ? [] : [mismatch(`[${i}].schemaId`, zone.schemaId, "schema")],
-  );
-}
+export const ZONE_COMMANDS = {
+  createZones: command({
+    members: { schemaId: LONG, body: list(ZONE) },
+    refusals: [VALIDATION_FAILED, ACCESS_DENIED],
+    decide(state, { caller, schemaId, body }) {
+      const errors = mismatches(body, "schemaId", schemaId);
+      if (errors.length > 0) return refuseInvalid(errors);
+      const schema = zonedSchema(state, { caller, schemaId });
+      if (isRefused(schema)) return schema;
+      const { zones, nextId } = state.catalog;
+      assert(!zones.has(nextId), "a new zone has a new id");
+      const rows = body.map(({ name }, i): ZoneRow => ({ id: nextId + i, schemaId, name }));
+      const puts = rows.map((row) => ({ table: "zones", row }) as const);
+      return grantChange(state, caller, { newIds: rows.length, puts }, rows);
+    },
+  }),
 
-export function createZones(
-  state: State,
-  { caller, schemaId, body }: CommandWith<{ schemaId: number; body: readonly ZoneBody[] }>,
-): Decision<ZoneRow[]> {
-  const errors = otherSchemas(body, schemaId);
-  if (errors.length > 0) return refuseInvalid(errors);
-  const schema = zonedSchema(state, { caller, schemaId });
-  if (isRefused(schema)) return schema;
-  const { zones, nextId } = state.catalog;
-  assert(!zones.has(nextId), "a new zone has a new id");
-  const rows = body.map(({ name }, i): ZoneRow => ({ id: nextId + i, schemaId, name }));
-  const puts = rows.map((row) => ({ table: "zones", row }) as const);
-  return grantChange(state, caller, { newIds: rows.length, puts }, rows);
-}
+  /** All or nothing; assignments stay. Answers the changed zones. */
+  updateZones: command({
+    members: { schemaId: LONG, body: list(ZONE_CHANGE) },
+    refusals: [VALIDATION_FAILED, ...NOT_OWN],
+    decide(state, { caller, schemaId, body }) {
+      const errors = [...mismatches(body, "schemaId", schemaId), ...repeatedIds(body)];
+      if (errors.length > 0) return refuseInvalid(errors);
+      const { schemas, zones } = state.catalog;
+      const schema = ownRow(schemas.get(schemaId), caller, "schema");
+      if (isRefused(schema)) return schema;
+      const unknown = body.flatMap(({ id }, i) =>
+        zones.get(id)?.schemaId === schemaId
+          ? []
+          : [notFound(`[${i}].id`, id, "zone on the schema")],
+      );
+      if (unknown.length > 0) {
+        const detail = "There is no such pricing zone on the schema.";
+        return refuse(ENTITY_NOT_FOUND, detail, unknown);
+      }
+      assert(body.length <= zones.size, "a zone changes once");
+      const rows = body.map(({ id, name }): ZoneRow => ({ id, schemaId, name }));
+      const puts = rows.map((row) => ({ table: "zones", row }) as const);
+      return grantChange(state, caller, { puts }, rows);
+    },
+  }),
 
-/** All or nothing; assignments stay. Answers the changed zones. */
-export function updateZones(
-  state: State,
-  { caller, schemaId, body }: CommandWith<{ schemaId: number; body: readonly ZoneChangeBody[] }>,
-): Decision<ZoneRow[]> {
-  const errors = [...otherSchemas(body, schemaId), ...repeatedIds(body)];
-  if (errors.length > 0) return refuseInvalid(errors);
-  const { schemas, zones } = state.catalog;
-  const schema = ownRow(schemas.get(schemaId), caller, "schema");
-  if (isRefused(schema)) return schema;
-  const unknown = body.flatMap(({ id }, i) =>
-    zones.get(id)?.schemaId === schemaId ? [] : [notFound(`[${i}].id`, id, "zone on the schema")],
-  );
-  if (unknown.length > 0) {
-    const detail = "There is no such pricing zone on the schema.";
-    return refuse(Result.ENTITY_NOT_FOUND, detail, unknown);
-  }
-  assert(body.length <= zones.size, "a zone changes once");
-  const rows = body.map(({ id, name }): ZoneRow => ({ id, schemaId, name }));
-  const puts = rows.map((row) => ({ table: "zones", row }) as const);
-  return grantChange(state, caller, { puts }, rows);
-}
+  /** Deletes a zone and its assignments. */
+  deleteZone: command({
+    members: { schemaId: LONG, zoneId: LONG },
+    refusals: NOT_OWN,
+    decide(state, given) {
+      const zone = findZone(state, given);
+      if (isRefused(zone)) return zone;
+      assert(state.catalog.schemas.has(zone.schemaId), "a pricing zone belongs to a schema");
+      const assigned: number[] = [];
+      for (const [id, zoneId] of state.catalog.zoneAssignments.of(zone.schemaId)) {
+        if (zoneId === zone.id) assigned.push(id);
+      }
+      const removes = [{ table: "zones", key: zone.id } as const];
+      const zones = withoutZones(zone.schemaId, assigned);
+      return grantChange(state, given.caller, { removes, zones }, null);
+    },
+  }),
 
-/** Deletes a zone and its assignments. */
-export function deleteZone(
-  state: State,
-  command: CommandWith<{ schemaId: number; zoneId: number }>,
-): Decision<null> {
-  const zone = findZone(state, command);
-  if (isRefused(zone)) return zone;
-  assert(state.catalog.schemas.has(zone.schemaId), "a pricing zone belongs to a schema");
-  const assigned: number[] = [];
-  for (const [id, zoneId] of state.catalog.zoneAssignments.of(zone.schemaId)) {
-    if (zoneId === zone.id) assigned.push(id);
-  }
-  const removes = [{ table: "zones", key: zone.id } as const];
-  const zones = withoutZones(zone.schemaId, assigned);
-  return grantChange(state, command.caller, { removes, zones }, null);
-}
+  /**
+   * The rows and seats in an assigned group lose their own zones. Groups go first, in their order,
+   * then seats. Cost: O(items), and with groups O(assignments of the schema).
+   */
+  assignZones: command({
+    members: { schemaId: LONG, body: ASSIGNMENTS },
+    refusals: [VALIDATION_FAILED, ACCESS_DENIED],
+    decide(state, { caller, schemaId, body }) {
+      const [groups, seats] = [body.groupOfSeats ?? [], body.seats ?? []];
+      const incomplete = missingMembers(body);
+      if (incomplete.length > 0) return refuseInvalid(incomplete);
+      const schema = zonedSchema(state, { caller, schemaId });
+      if (isRefused(schema)) return schema;
 
-// Which sections, rows, tables, areas and seats of a schema are in which pricing zone.
+      const layout = state.layoutOf(schemaId);
+      const wanted: Zones = new Map();
+      const found: { readonly id: number; readonly zoneId: number }[] = [];
+      const errors: FieldError[] = [];
+      for (const [i, item] of groups.entries()) {
+        const { objectId, zoneId } = namesOf(item);
+        checkZone(state, { schemaId, zoneId, field: `groupOfSeats[${i}]` }, errors);
+        if (layout.groups.has(objectId)) found.push({ id: objectId, zoneId });
+        else errors.push(notFound(`groupOfSeats[${i}].objectId`, objectId, "group in the layout"));
+      }
+      const last = lastOfGroup(found);
+      const zoned = state.catalog.zoneAssignments.of(schemaId);
+      const assigned = last.length === 0 ? [] : [...zoned.keys()];
+      const inside = membersOf(layout, [...assigned, ...last.map(({ id }) => id)]);
+      for (const { id: groupId, zoneId } of last) {
+        for (const id of inside.get(groupId) ?? []) {
+          if (zoned.has(id) || wanted.has(id)) wanted.set(id, null);
+        }
+        wanted.set(groupId, zoneId);
+      }
+      for (const [i, item] of seats.entries()) {
+        const { objectId, zoneId } = namesOf(item);
+        checkZone(state, { schemaId, zoneId, field: `seats[${i}]` }, errors);
+        if (layout.seatIndexes.has(objectId)) wanted.set(objectId, zoneId);
+        else errors.push(notFound(`seats[${i}].objectId`, objectId, "seat in the layout"));
+      }
+      if (errors.length > 0) return refuseInvalid(errors);
+      const zones = changesOf(state, schemaId, wanted);
+      return zones.length === 0 ? grant(null, true) : grantChange(state, caller, { zones }, true);
+    },
+  }),
+};
 
-/** The zone that each object gets, by the object's id; null removes its zone. */
+// Assignments of sections, rows, tables, areas and seats to pricing zones.
+
+/** By object id: its new zone; null removes its zone. */
 type Zones = Map<number, number | null>;
-
-/**
- * The rows and seats in an assigned group lose their own zones. Groups go first, in their order,
- * then seats. Cost: O(items), and with groups O(assignments of the schema).
- */
-export function assignZones(
-  state: State,
-  { caller, schemaId, body }: CommandWith<{ schemaId: number; body: AssignmentSelection }>,
-): Decision<boolean> {
-  const [groups, seats] = [body.groupOfSeats ?? [], body.seats ?? []];
-  const incomplete = [...findMissing(groups, "groupOfSeats"), ...findMissing(seats, "seats")];
-  if (incomplete.length > 0) return refuseInvalid(incomplete);
-  const schema = zonedSchema(state, { caller, schemaId });
-  if (isRefused(schema)) return schema;
-
-  const layout = state.layoutOf(schemaId);
-  const wanted: Zones = new Map();
-  const found: { readonly id: number; readonly zoneId: number }[] = [];
-  const errors: FieldError[] = [];
-  for (const [i, item] of groups.entries()) {
-    const { objectId, zoneId } = namesOf(item);
-    checkZone(state, { schemaId, zoneId, field: `groupOfSeats[${i}]` }, errors);
-    if (layout.groups.has(objectId)) found.push({ id: objectId, zoneId });
-    else errors.push(notFound(`groupOfSeats[${i}].objectId`, objectId, "group in the layout"));
-  }
-  const last = lastOfGroup(found);
-  const zoned = state.catalog.zoneAssignments.of(schemaId);
-  const assigned = last.length === 0 ? [] : [...zoned.keys()];
-  const inside = membersOf(layout, [...assigned, ...last.map(({ id }) => id)]);
-  for (const { id: groupId, zoneId } of last) {
-    for (const id of inside.get(groupId) ?? []) {
-      if (zoned.has(id) || wanted.has(id)) wanted.set(id, null);
-    }
-    wanted.set(groupId, zoneId);
-  }
-  for (const [i, item] of seats.entries()) {
-    const { objectId, zoneId } = namesOf(item);
-    checkZone(state, { schemaId, zoneId, field: `seats[${i}]` }, errors);
-    if (layout.seatIndexes.has(objectId)) wanted.set(objectId, zoneId);
-    else errors.push(notFound(`seats[${i}].objectId`, objectId, "seat in the layout"));
-  }
-  if (errors.length > 0) return refuseInvalid(errors);
-  const zones = changesOf(state, schemaId, wanted);
-  return zones.length === 0 ? grant(null, true) : grantChange(state, caller, { zones }, true);
-}
 
 /** To be called only when neither id is missing. */
 function namesOf({ objectId, seatId, assignmentId }: AssignmentItem) {
@@ -575,7 +597,7 @@ function checkZone(
 
 /**
  * @param ids - Of rows and seats; others are in no group.
- * @returns By the id of a group: those of the objects that are in it.
+ * @returns By group id: the ids inside it.
  */
 function membersOf(layout: Layout, ids: readonly number[]): ReadonlyMap<number, readonly number[]> {
   const members = new Map<number, number[]>();
@@ -596,7 +618,7 @@ function membersOf(layout: Layout, ids: readonly number[]): ReadonlyMap<number, 
   return members;
 }
 
-/** Only what differs from the stored zones; no change when nothing does. */
+/** Only differences from the stored zones. */
 function changesOf({ catalog }: State, schemaId: number, wanted: Zones): ZoneChange[] {
   const zoned = catalog.zoneAssignments.of(schemaId);
   const runs = new ZoneRuns();

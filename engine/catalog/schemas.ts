@@ -1,7 +1,23 @@
 /** Schemas: the seating plans of a venue. Their layouts have a command of their own. */
 import { assert } from "../assert.ts";
-import type { Caller, CommandWith, LayoutBody, SchemaBody, VenueBody } from "../bodies.ts";
-import type { CatalogPut, CloneRow, MadeLayout, SchemaRow, VenueRow } from "../catalog.ts";
+import {
+  type Caller,
+  type CommandWith,
+  LAYOUT,
+  SCHEMA,
+  type SchemaBody,
+  VENUE,
+  type VenueBody,
+} from "../bodies.ts";
+import type {
+  CatalogPut,
+  CloneRow,
+  LayoutRow,
+  MadeLayout,
+  SchemaRow,
+  VenueRow,
+} from "../catalog.ts";
+import { command, NOT_OWN } from "../command.ts";
 import { INVENTORY_ERRORS_MAX, NAME_LENGTH_MAX, NONE, THUMBNAIL_BYTES_MAX } from "../constants.ts";
 import type { Partition } from "../inventory/partition.ts";
 import { SeatState } from "../inventory/states.ts";
@@ -10,21 +26,14 @@ import {
   type Copy,
   copyOriginal,
   type GoneObjects,
+  type Original,
   prepareLayout,
 } from "../layout/change.ts";
 import type { LayoutDocument } from "../layout/document.ts";
 import { EMPTY_DOCUMENT, type Layout, seatIndexOf } from "../layout/layout.ts";
 import { plainDocument } from "../layout/packed.ts";
-import type { ZoneChange } from "../layout/zones.ts";
+import { runsOfZones, type ZoneChange } from "../layout/zones.ts";
 import { ownRow } from "../queries/access.ts";
-import {
-  isCurrentClone,
-  isCurrentLayout,
-  type NewIds,
-  originalOf,
-  type ReadyClone,
-  type ReadyLayout,
-} from "../queries/layouts.ts";
 import {
   type Decision,
   type FieldError,
@@ -36,68 +45,74 @@ import {
   refuseInvalid,
   Result,
 } from "../results.ts";
-import { jsonBytes } from "../schema.ts";
+import { ANYTHING, BOOLEAN, jsonBytes, LONG, type Shape, UUID_KEY } from "../schema.ts";
 import type { State } from "../state.ts";
 import {
   grantChange,
+  isAreaInUse,
   isHeldOrSold,
   removesOfSchema,
   withoutZones,
   zonesOfSchema,
 } from "./owned.ts";
 
-export function createSchema(
-  state: State,
-  { caller, body }: CommandWith<{ body: SchemaBody }>,
-  timeMs: number,
-): Decision<SchemaRow> {
-  const { schemas, nextId: id } = state.catalog;
-  const { organizationId } = caller;
-  const errors = checkBody(state, caller, body);
-  if (errors.length > 0) return refuseInvalid(errors);
-  assert(!schemas.has(id), "a new schema has a new id");
-  const row = schemaRow({ id, organizationId }, body, timeMs);
-  return grantChange(state, caller, { newIds: 1, puts: [{ table: "schemas", row }] }, row);
-}
+const { ENTITY_IN_USE, INVENTORY_IN_USE, VALIDATION_FAILED } = Result;
 
-/** Members that are left out get their defaults. The layout and the events stay. */
-export function updateSchema(
-  state: State,
-  { caller, body }: CommandWith<{ body: SchemaBody }>,
-  timeMs: number,
-): Decision<SchemaRow> {
-  if (body.id === null || body.id === undefined) return refuseInvalid([missing("id")]);
-  const { schemas, venues } = state.catalog;
-  const errors = checkBody(state, caller, body);
-  if (errors.length > 0) return refuseInvalid(errors);
-  const schema = ownRow(schemas.get(body.id), caller, "schema");
-  if (isRefused(schema)) return schema;
-  assert(venues.has(schema.venueId), "a schema has a venue");
-  const row = schemaRow(schema, body, timeMs);
-  return grantChange(state, caller, { puts: [{ table: "schemas", row }] }, row);
-}
+export const SCHEMA_COMMANDS = {
+  createSchema: command({
+    members: { body: SCHEMA },
+    refusals: [VALIDATION_FAILED],
+    decide(state, { caller, body }, timeMs) {
+      const { schemas, nextId: id } = state.catalog;
+      const { organizationId } = caller;
+      const errors = checkBody(state, caller, body);
+      if (errors.length > 0) return refuseInvalid(errors);
+      assert(!schemas.has(id), "a new schema has a new id");
+      const row = schemaRow({ id, organizationId }, body, timeMs);
+      return grantChange(state, caller, { newIds: 1, puts: [{ table: "schemas", row }] }, row);
+    },
+  }),
 
-/**
- * Deletes a schema with its layout, zones and assignments. Its events stay, without a seat; what is
- * BLOCKED in them is lost.
- *
- * @returns INVENTORY_IN_USE while something is LOCKED or SOLD in one of its events.
- * Cost: O(seats of the schema × its events).
- */
-export function deleteSchema(
-  state: State,
-  { caller, schemaId }: CommandWith<{ schemaId: number }>,
-): Decision<null> {
-  const schema = ownRow(state.catalog.schemas.get(schemaId), caller, "schema");
-  if (isRefused(schema)) return schema;
-  for (const event of state.catalog.events.values()) {
-    if (event.schemaId !== schemaId || !isHeldOrSold(state, event)) continue;
-    const detail = `Seats or places are held or sold, for example in event ${event.id}.`;
-    return refuse(Result.INVENTORY_IN_USE, detail);
-  }
-  const removes = removesOfSchema(state, schemaId);
-  return grantChange(state, caller, { removes, zones: zonesOfSchema(state, schemaId) }, null);
-}
+  /** Missing members get their defaults. The layout and the events stay. */
+  updateSchema: command({
+    members: { body: SCHEMA },
+    refusals: [VALIDATION_FAILED, ...NOT_OWN],
+    decide(state, { caller, body }, timeMs) {
+      if (body.id === null || body.id === undefined) return refuseInvalid([missing("id")]);
+      const { schemas, venues } = state.catalog;
+      const errors = checkBody(state, caller, body);
+      if (errors.length > 0) return refuseInvalid(errors);
+      const schema = ownRow(schemas.get(body.id), caller, "schema");
+      if (isRefused(schema)) return schema;
+      assert(venues.has(schema.venueId), "a schema has a venue");
+      const row = schemaRow(schema, body, timeMs);
+      return grantChange(state, caller, { puts: [{ table: "schemas", row }] }, row);
+    },
+  }),
+
+  /**
+   * Deletes a schema with its layout, zones and assignments. Its events stay, without a seat;
+   * BLOCKED inventory in them is lost.
+   *
+   * @returns INVENTORY_IN_USE while something is LOCKED or SOLD in one of its events.
+   * Cost: O(seats of the schema × its events).
+   */
+  deleteSchema: command({
+    members: { schemaId: LONG },
+    refusals: [...NOT_OWN, INVENTORY_IN_USE],
+    decide(state, { caller, schemaId }) {
+      const schema = ownRow(state.catalog.schemas.get(schemaId), caller, "schema");
+      if (isRefused(schema)) return schema;
+      for (const event of state.catalog.events.values()) {
+        if (event.schemaId !== schemaId || !isHeldOrSold(state, event)) continue;
+        const detail = `Seats or places are held or sold, for example in event ${event.id}.`;
+        return refuse(INVENTORY_IN_USE, detail);
+      }
+      const removes = removesOfSchema(state, schemaId);
+      return grantChange(state, caller, { removes, zones: zonesOfSchema(state, schemaId) }, null);
+    },
+  }),
+};
 
 function checkBody({ catalog }: State, caller: Caller, body: SchemaBody): FieldError[] {
   const errors: FieldError[] = [];
@@ -140,41 +155,36 @@ function schemaRow(
 // Copies a schema with its layout, zones and their assignments, in one command: the clone operation
 // is complete when it is answered, and its row always says so.
 
-interface CloneCommand {
-  readonly schemaId: number;
-  readonly cloneId: string;
-}
-
-/** Answers the operation, whose id is `cloneId`. Cost: O(n log n) in the seats. */
-export function cloneSchema(
-  state: State,
-  { caller, schemaId, cloneId }: CommandWith<CloneCommand>,
-  timeMs: number,
-): Decision<CloneRow> {
-  const { schemas, nextId } = state.catalog;
-  const schema = ownRow(schemas.get(schemaId), caller, "schema");
-  if (isRefused(schema)) return schema;
-  const original = originalOf(state, schemaId);
-  const document = original.document === null ? null : plainDocument(original.document);
-  const copy = copyOriginal({ ...original, document }, { nextId, timeMs });
-  return grantClone(state, { caller, cloneId, timeMs }, { schema, copy, newIds: copy.newIds });
-}
-
-interface CloneGrant {
-  readonly schema: SchemaRow;
-  readonly copy: Copy;
-  readonly newIds: number;
-  readonly made?: MadeLayout;
-  /** As `ZoneChange.made`. */
-  readonly madeZones?: Map<number, number> | undefined;
-}
+export const CLONE_COMMANDS = {
+  /** Answers the operation, whose id is `cloneId`. Cost: O(n log n) in the seats. */
+  cloneSchema: command({
+    members: { schemaId: LONG, cloneId: UUID_KEY },
+    refusals: NOT_OWN,
+    decide(state, { caller, schemaId, cloneId }, timeMs) {
+      const { schemas, nextId } = state.catalog;
+      const schema = ownRow(schemas.get(schemaId), caller, "schema");
+      if (isRefused(schema)) return schema;
+      const original = originalOf(state, schemaId);
+      const document = original.document === null ? null : plainDocument(original.document);
+      const copy = copyOriginal({ ...original, document }, { nextId, timeMs });
+      const { newIds } = copy;
+      return grantClone(state, { caller, cloneId, timeMs }, schema, {
+        copy,
+        firstId: nextId,
+        newIds,
+      });
+    },
+  }),
+};
 
 /** The grant of a clone whose layout and zones were copied. */
 function grantClone(
   state: State,
   { caller, cloneId, timeMs }: CommandWith<{ cloneId: string; timeMs: number }>,
-  { schema, copy, newIds, made, madeZones }: CloneGrant,
+  schema: SchemaRow,
+  ready: Built<Omit<ReadyClone, "original">>,
 ): Decision<CloneRow> {
+  const { copy, made, madeZones } = ready;
   const { schemaId: id, document } = copy;
   const clone: CloneRow = { id: cloneId, organizationId: schema.organizationId, schemaId: id };
   const puts: CatalogPut[] = [
@@ -189,7 +199,18 @@ function grantClone(
   const change: ZoneChange = { schemaId: id, runs: copy.assignments };
   const zoned = madeZones === undefined ? change : { ...change, made: madeZones };
   const zones = copy.assignments.length === 0 ? [] : [zoned];
-  return grantChange(state, caller, { newIds, puts, zones }, clone);
+  return grantChange(state, caller, { newIds: newIdsOf(state, ready), puts, zones }, clone);
+}
+
+/** The parts of a schema to copy. Cost: O(objects of the layout). */
+export function originalOf(state: State, schemaId: number): Original {
+  const { layouts, zones, zoneAssignments } = state.catalog;
+  return {
+    schemaId,
+    document: layouts.get(schemaId)?.document ?? null,
+    zones: [...zones.values()].filter((zone) => zone.schemaId === schemaId),
+    assignments: runsOfZones(zoneAssignments.of(schemaId)),
+  };
 }
 
 /** Lengths of names are counted in code points. */
@@ -201,56 +222,52 @@ function copyName(name: string): string {
 
 const { LOCKED, SOLD, BLOCKED, ACTIVE } = SeatState;
 
-/**
- * Merges the sent layout into the stored one. Answers the whole document. A layout that changes
- * nothing writes nothing.
- *
- * @returns INVENTORY_IN_USE when a removed seat or area is held, sold or blocked in an event and
- * `forceDelete` is false.
- * Cost: O(seats of the layout + removed seats × events of the schema).
- */
-export function putLayout(
-  state: State,
-  command: CommandWith<{ schemaId: number; body: LayoutBody; forceDelete: boolean }>,
-  timeMs: number,
-): Decision<LayoutDocument> {
-  const { caller, schemaId, body, forceDelete } = command;
-  const { schemas, layouts, nextId } = state.catalog;
-  const schema = ownRow(schemas.get(schemaId), caller, "schema");
-  if (isRefused(schema)) return schema;
-  const tooLong = checkDrawing(body);
-  if (tooLong.length > 0) return refuseInvalid(tooLong);
-  const stored = layouts.get(schemaId)?.document;
-  const before = plainDocument(stored ?? EMPTY_DOCUMENT);
-  const prepared = prepareLayout(before, body, { nextId, timeMs });
-  const { document, newIds, errors, isChanged } = prepared;
-  if (errors.length > 0) return refuseInvalid(errors);
-  if (stored !== undefined && !isChanged) return grant(null, stored);
-  return grantLayout(
-    state,
-    { caller, forceDelete, timeMs },
-    { schema, document, newIds, gone: prepared },
-  );
-}
+export const LAYOUT_COMMANDS = {
+  /**
+   * Merges the sent layout into the stored one. Answers the whole document. A layout without
+   * changes writes nothing.
+   *
+   * @returns INVENTORY_IN_USE when a removed seat or area is held, sold or blocked in an event and
+   * `forceDelete` is false.
+   * Cost: O(seats of the layout + removed seats × events of the schema).
+   */
+  putLayout: command({
+    members: { schemaId: LONG, body: LAYOUT, forceDelete: BOOLEAN },
+    refusals: [VALIDATION_FAILED, ...NOT_OWN, INVENTORY_IN_USE],
+    decide(state, { caller, schemaId, body, forceDelete }, timeMs) {
+      const { schemas, layouts, nextId } = state.catalog;
+      const schema = ownRow(schemas.get(schemaId), caller, "schema");
+      if (isRefused(schema)) return schema;
+      const tooLong = checkDrawing(body);
+      if (tooLong.length > 0) return refuseInvalid(tooLong);
+      const stored = layouts.get(schemaId)?.document;
+      const before = plainDocument(stored ?? EMPTY_DOCUMENT);
+      const prepared = prepareLayout(before, body, { nextId, timeMs });
+      const { errors, isChanged } = prepared;
+      if (errors.length > 0) return refuseInvalid(errors);
+      if (stored !== undefined && !isChanged) return grant(null, stored);
+      const ready = { ...prepared, firstId: nextId };
+      return grantLayout(state, { caller, forceDelete, timeMs }, schema, ready);
+    },
+  }),
+};
 
-interface LayoutGrant {
-  readonly schema: SchemaRow;
-  readonly document: LayoutDocument;
-  readonly made?: MadeLayout;
-  readonly newIds: number;
-  readonly gone: GoneObjects;
-}
+/** Built in another thread, or not built yet. */
+type Built<Ready extends { readonly made: MadeLayout }> = Omit<Ready, "made"> &
+  Partial<Pick<Ready, "made">>;
 
-/** The grant of a layout that was merged and checked, unless inventory would be lost. */
+/** The grant of a merged and checked layout, unless inventory would be lost. */
 function grantLayout(
   state: State,
   { caller, forceDelete, timeMs }: CommandWith<{ forceDelete: boolean; timeMs: number }>,
-  { schema, document, made, newIds, gone }: LayoutGrant,
+  schema: SchemaRow,
+  ready: Built<Omit<ReadyLayout, "base">>,
 ): Decision<LayoutDocument> {
   const { layouts, zoneAssignments } = state.catalog;
-  const lost = forceDelete ? [] : goneInUse(state, schema.id, gone);
+  const { document, made, goneIds } = ready;
+  const lost = forceDelete ? [] : goneInUse(state, schema.id, ready);
   if (lost.length > 0) {
-    return refuse(Result.INVENTORY_IN_USE, "Seats that would go are held, sold or blocked.", lost);
+    return refuse(INVENTORY_IN_USE, "Seats that would go are held, sold or blocked.", lost);
   }
   const version = (layouts.get(schema.id)?.version ?? 0) + 1;
   const row = { id: schema.id, document, version };
@@ -261,12 +278,12 @@ function grantLayout(
   const zoned = zoneAssignments.of(schema.id);
   const zones = withoutZones(
     schema.id,
-    gone.goneIds.filter((id) => zoned.has(id)),
+    goneIds.filter((id) => zoned.has(id)),
   );
-  return grantChange(state, caller, { newIds, puts, zones }, document);
+  return grantChange(state, caller, { newIds: newIdsOf(state, ready), puts, zones }, document);
 }
 
-/** Seats and areas that would go and that an event cannot do without; the first thousand. */
+/** Removed seats and areas in use in an event; the first thousand. */
 function goneInUse(
   state: State,
   schemaId: number,
@@ -291,15 +308,14 @@ function goneInUse(
   return errors.slice(0, INVENTORY_ERRORS_MAX);
 }
 
-function hasInUse({ seatsIn, areas }: Partition): boolean {
+function hasInUse(partition: Partition): boolean {
+  const { seatsIn, areas } = partition;
   if (seatsIn[LOCKED]! + seatsIn[SOLD]! + seatsIn[BLOCKED]! > 0) return true;
-  for (let area = 0; area < areas.count; area++) {
-    if (areas.capacity(area) > areas.places(area, ACTIVE)) return true;
-  }
+  for (let area = 0; area < areas.count; area++) if (isAreaInUse(partition, area)) return true;
   return false;
 }
 
-/** @returns The indexes of those ids that are seats. */
+/** @returns Indexes of the seats among the ids. */
 function seatsOf(layout: Layout, ids: readonly number[]): Uint32Array {
   return Uint32Array.from(ids, (id) => seatIndexOf(layout, id)).filter((seat) => seat !== NONE);
 }
@@ -312,13 +328,8 @@ function seatsInUse({ layout, state }: Partition, seats: Uint32Array): readonly 
   return ids;
 }
 
-function areasInUse({ layout, areas }: Partition, ids: readonly number[]): readonly number[] {
-  return ids.filter((id) => {
-    const area = layout.areaIndexes.get(id)!;
-    const taken = areas.capacity(area) - areas.places(area, ACTIVE);
-    assert(taken >= 0, "the places of an area add up to its capacity");
-    return taken > 0;
-  });
+function areasInUse(partition: Partition, ids: readonly number[]): readonly number[] {
+  return ids.filter((id) => isAreaInUse(partition, partition.layout.areaIndexes.get(id)!));
 }
 
 function inUse(field: string, id: number, eventId: string): FieldError {
@@ -326,89 +337,128 @@ function inUse(field: string, id: number, eventId: string): FieldError {
   return { field, code: "INVENTORY_IN_USE", message, rejectedValue: id };
 }
 
-// Installs a large layout, or the copy of a schema with one, that another thread has prepared: in
-// one short step, so that the whole change is atomic. It must still be current: what it was made
-// from has not changed since, and its new ids have not been given out.
+// Installs a large layout, or the copy of a schema with one, prepared in another thread: in one
+// short step, so the whole change is atomic. It must still be current: its base has not changed
+// since, and its new ids have not been given out.
 
-type LayoutCommand = { schemaId: number; ready: ReadyLayout; forceDelete: boolean };
+interface NewIds {
+  /** The first id of its new objects; between it and the last id given out there may be a gap. */
+  readonly firstId: number;
+  readonly newIds: number;
+}
 
-/** Otherwise like `putLayout`. Cost: O(removed objects × events of the schema). */
-export function installLayout(
-  state: State,
-  command: CommandWith<LayoutCommand>,
-  timeMs: number,
-): Decision<LayoutDocument> {
-  const { caller, schemaId, ready, forceDelete } = command;
-  const schema = ownRow(state.catalog.schemas.get(schemaId), caller, "schema");
-  if (isRefused(schema)) return schema;
-  assert(isCurrentLayout(state, schemaId, ready), "an installed layout is current");
-  const { document, made } = ready;
-  const newIds = newIdsOf(state, ready);
-  return grantLayout(
-    state,
-    { caller, forceDelete, timeMs },
-    { schema, document, made, newIds, gone: ready },
+export interface ReadyLayout extends GoneObjects, NewIds {
+  /** The stored row at the base; undefined for none. */
+  readonly base: LayoutRow | undefined;
+  readonly document: LayoutDocument;
+  readonly made: MadeLayout;
+}
+
+export interface ReadyClone extends NewIds {
+  readonly original: Original;
+  readonly copy: Copy;
+  readonly made: MadeLayout;
+  /** The zones of the copy, as `ZoneChange.made`. */
+  readonly madeZones?: Map<number, number>;
+}
+
+export function isCurrentLayout({ catalog }: State, schemaId: number, ready: ReadyLayout): boolean {
+  return catalog.layouts.get(schemaId) === ready.base && catalog.nextId <= ready.firstId;
+}
+
+/** Cost: O(objects of the layout). */
+export function isCurrentClone(state: State, { original, firstId }: ReadyClone): boolean {
+  const now = originalOf(state, original.schemaId);
+  return (
+    state.catalog.nextId <= firstId &&
+    now.document === original.document &&
+    hasSameRows(now.zones, original.zones) &&
+    hasSameNumbers(now.assignments, original.assignments)
   );
 }
 
-type InstallCloneCommand = { schemaId: number; cloneId: string; ready: ReadyClone };
-
-/** Otherwise like `cloneSchema`. Cost: O(objects of the layout). */
-export function installClone(
-  state: State,
-  { caller, schemaId, cloneId, ready }: CommandWith<InstallCloneCommand>,
-  timeMs: number,
-): Decision<CloneRow> {
-  const schema = ownRow(state.catalog.schemas.get(schemaId), caller, "schema");
-  if (isRefused(schema)) return schema;
-  assert(isCurrentClone(state, ready), "an installed clone is current");
-  const { copy, made, madeZones } = ready;
-  const newIds = newIdsOf(state, ready);
-  const granted = { schema, copy, newIds, made, madeZones };
-  return grantClone(state, { caller, cloneId, timeMs }, granted);
+function hasSameNumbers(a: Float64Array, b: Float64Array): boolean {
+  return a.length === b.length && a.every((number, i) => number === b[i]);
 }
+
+function hasSameRows(a: readonly object[], b: readonly object[]): boolean {
+  return a.length === b.length && a.every((row, i) => row === b[i]);
+}
+
+export const INSTALL_COMMANDS = {
+  /** Otherwise like `putLayout`. Cost: O(removed objects × events of the schema). */
+  installLayout: command({
+    isInternal: true,
+    members: { schemaId: LONG, ready: ANYTHING as Shape<ReadyLayout>, forceDelete: BOOLEAN },
+    refusals: [...NOT_OWN, INVENTORY_IN_USE],
+    decide(state, { caller, schemaId, ready, forceDelete }, timeMs) {
+      const schema = ownRow(state.catalog.schemas.get(schemaId), caller, "schema");
+      if (isRefused(schema)) return schema;
+      assert(isCurrentLayout(state, schemaId, ready), "an installed layout is current");
+      return grantLayout(state, { caller, forceDelete, timeMs }, schema, ready);
+    },
+  }),
+
+  /** Otherwise like `cloneSchema`. Cost: O(objects of the layout). */
+  installClone: command({
+    isInternal: true,
+    members: { schemaId: LONG, cloneId: UUID_KEY, ready: ANYTHING as Shape<ReadyClone> },
+    refusals: NOT_OWN,
+    decide(state, { caller, schemaId, cloneId, ready }, timeMs) {
+      const schema = ownRow(state.catalog.schemas.get(schemaId), caller, "schema");
+      if (isRefused(schema)) return schema;
+      assert(isCurrentClone(state, ready), "an installed clone is current");
+      return grantClone(state, { caller, cloneId, timeMs }, schema, ready);
+    },
+  }),
+};
 
 /** The ids of the gap are never given out. */
 function newIdsOf({ catalog }: State, { firstId, newIds }: NewIds): number {
   return firstId - catalog.nextId + newIds;
 }
 
-// Venues: the places that schemas are drawn for.
+// Venues: the buildings behind schemas.
 
-export function createVenue(
-  state: State,
-  { caller, body }: CommandWith<{ body: VenueBody }>,
-): Decision<VenueRow> {
-  const { venues, nextId: id } = state.catalog;
-  assert(!venues.has(id), "a new venue has a new id");
-  const row = venueRow(id, caller.organizationId, body);
-  return grantChange(state, caller, { newIds: 1, puts: [{ table: "venues", row }] }, row);
-}
+export const VENUE_COMMANDS = {
+  createVenue: command({
+    members: { body: VENUE },
+    refusals: [],
+    decide(state, { caller, body }) {
+      const { venues, nextId: id } = state.catalog;
+      assert(!venues.has(id), "a new venue has a new id");
+      const row = venueRow(id, caller.organizationId, body);
+      return grantChange(state, caller, { newIds: 1, puts: [{ table: "venues", row }] }, row);
+    },
+  }),
 
-/** Members that are left out get their defaults. */
-export function updateVenue(
-  state: State,
-  { caller, body }: CommandWith<{ body: VenueBody }>,
-): Decision<VenueRow> {
-  if (body.id === null || body.id === undefined) return refuseInvalid([missing("id")]);
-  const venue = ownRow(state.catalog.venues.get(body.id), caller, "venue");
-  if (isRefused(venue)) return venue;
-  const row = venueRow(venue.id, venue.organizationId, body);
-  return grantChange(state, caller, { puts: [{ table: "venues", row }] }, row);
-}
+  /** Missing members get their defaults. */
+  updateVenue: command({
+    members: { body: VENUE },
+    refusals: [VALIDATION_FAILED, ...NOT_OWN],
+    decide(state, { caller, body }) {
+      if (body.id === null || body.id === undefined) return refuseInvalid([missing("id")]);
+      const venue = ownRow(state.catalog.venues.get(body.id), caller, "venue");
+      if (isRefused(venue)) return venue;
+      const row = venueRow(venue.id, venue.organizationId, body);
+      return grantChange(state, caller, { puts: [{ table: "venues", row }] }, row);
+    },
+  }),
 
-export function deleteVenue(
-  state: State,
-  { caller, venueId }: CommandWith<{ venueId: number }>,
-): Decision<null> {
-  const venue = ownRow(state.catalog.venues.get(venueId), caller, "venue");
-  if (isRefused(venue)) return venue;
-  for (const schema of state.catalog.schemas.values()) {
-    if (schema.venueId !== venueId) continue;
-    return refuse(Result.ENTITY_IN_USE, `The venue has schemas, for example ${schema.id}.`);
-  }
-  return grantChange(state, caller, { removes: [{ table: "venues", key: venueId }] }, null);
-}
+  deleteVenue: command({
+    members: { venueId: LONG },
+    refusals: [...NOT_OWN, ENTITY_IN_USE],
+    decide(state, { caller, venueId }) {
+      const venue = ownRow(state.catalog.venues.get(venueId), caller, "venue");
+      if (isRefused(venue)) return venue;
+      for (const schema of state.catalog.schemas.values()) {
+        if (schema.venueId !== venueId) continue;
+        return refuse(ENTITY_IN_USE, `The venue has schemas, for example ${schema.id}.`);
+      }
+      return grantChange(state, caller, { removes: [{ table: "venues", key: venueId }] }, null);
+    },
+  }),
+};
 
 function venueRow(id: number, organizationId: number, body: VenueBody): VenueRow {
   assert(id > 0, "a venue has an id of its own");

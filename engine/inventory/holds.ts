@@ -1,6 +1,6 @@
 /**
- * The holds of one partition: their sessions, seats and expiry. A hold occupies a slot; the slot
- * that was freed last is reused first. A hold ends when it has no seat and no place left.
+ * The holds of one partition: their sessions, seats and expiry. A hold occupies a slot; the last
+ * freed slot is reused first. A hold ends with its last seat or place.
  */
 import { assert } from "../assert.ts";
 import { NONE } from "../constants.ts";
@@ -15,7 +15,7 @@ export interface Hold {
   readonly startedAtMs: number;
   /** Milliseconds since 1970; 0 for never. */
   readonly expiresAtMs: number;
-  /** Indexes of the seats that it began with; `Partition.hold` has those that remain. */
+  /** Indexes of its first seats; `Partition.hold` has the remaining ones. */
   readonly seats: Uint32Array;
 }
 
@@ -43,7 +43,7 @@ export class Holds {
   /** Seats and places by session; null until they are first asked for, because few need them. */
   #heldBy: Map<string, number> | null = null;
 
-  /** The slot that the next hold takes. */
+  /** The slot of the next hold. */
   get nextSlot(): number {
     return this.#free.at(-1) ?? this.#holds.length;
   }
@@ -52,14 +52,12 @@ export class Holds {
     return this.#holds.length - this.#free.length;
   }
 
-  /** Seats and places that all holds together have. */
+  /** Seats and places of all holds together. */
   get held(): number {
     return this.#held;
   }
 
-  /**
-   * Seats and places that the session holds. Cost: constant, but O(slots) for the first question.
-   */
+  /** Seats and places held by the session. Cost: constant, but O(slots) for the first question. */
   heldBy(session: string): number {
     this.#heldBy ??= this.#countBySession();
     return this.#heldBy.get(session) ?? 0;
@@ -85,7 +83,7 @@ export class Holds {
     else counts.set(session, after);
   }
 
-  /** Seats and places that the hold still has. */
+  /** Remaining seats and places of the hold. */
   size(slot: number): number {
     return this.#sizes[slot]!;
   }
@@ -110,7 +108,7 @@ export class Holds {
     if (hold.expiresAtMs !== 0) this.#expiry.add(slot, hold.startedAtMs, hold.expiresAtMs);
   }
 
-  /** Takes seats or places out of the hold. @returns Whether that ended it. */
+  /** Takes seats or places out of the hold. @returns True at its end. */
   release(slot: number, size: number): boolean {
     const left = this.#sizes[slot]! - size;
     const hold = this.#holds[slot];
@@ -126,7 +124,7 @@ export class Holds {
     return true;
   }
 
-  /** The slot of the hold that expired first, at or before `timeMs`; NONE when none has. */
+  /** The slot of the first hold expired at or before `timeMs`; NONE for none. */
   due(timeMs: number): number {
     return this.#expiry.due(timeMs);
   }
@@ -142,7 +140,7 @@ export class Holds {
     return slots;
   }
 
-  /** Slots of the holds, in the order in which these began. Cost: O(n log n) in the slots. */
+  /** Slots of the holds, the oldest first. Cost: O(n log n) in the slots. */
   slots(): number[] {
     return [...this.taken()].sort((a, b) => this.#holds[a]!.fence - this.#holds[b]!.fence);
   }
@@ -157,7 +155,7 @@ export class Holds {
     };
   }
 
-  /** Restores copied slots into a table that is still empty. */
+  /** Restores copied slots into an empty table. */
   restore({ holds, sizes, fenceBound, free }: HoldSlots): void {
     assert(this.#holds.length === 0, "slots are restored into an empty table");
     assert(holds.length === sizes.length, "every slot has its size");
@@ -167,7 +165,7 @@ export class Holds {
     this.#free = free.slice();
     this.#fenceBound = fenceBound;
     const slots = this.slots();
-    // In the order in which they began, so that the expiry queues are sorted.
+    // The oldest first, so the expiry queues are sorted.
     for (const slot of slots) {
       const { fence, startedAtMs, expiresAtMs } = this.get(slot);
       assert(this.#sizes[slot]! > 0, "a hold has a seat or a place");
@@ -178,9 +176,9 @@ export class Holds {
   }
 }
 
-// Expiry of holds. Holds with the same lifetime end in the order in which they began, because time
-// never steps back, so each lifetime has a queue that is always sorted. There are only as many
-// queues as lifetimes were ever in use at once: a handful. Removing any hold has constant cost.
+// Expiry of holds. Holds with the same lifetime end in the order of their starts, because time
+// never steps back, so each lifetime has a queue, always sorted. There are only as many queues as
+// lifetimes were ever in use at once: a handful. Removing any hold has constant cost.
 
 interface Queue {
   readonly lifetimeMs: number;
@@ -225,7 +223,7 @@ export class ExpiryQueues {
     if (expiresAtMs < this.#earliestMs) this.#earliestMs = expiresAtMs;
   }
 
-  /** Does nothing for a hold that never ends. Cost: constant. */
+  /** Does nothing for a hold without an end. Cost: constant. */
   remove(slot: number): void {
     if (!this.#isQueued(slot)) return;
     const links = this.#links;
@@ -245,7 +243,7 @@ export class ExpiryQueues {
     return slot * LINKS < this.#links.length && this.#links[slot * LINKS + QUEUE] !== NONE;
   }
 
-  /** @returns The number of the queue of that lifetime. */
+  /** @returns The number of the lifetime's queue. */
   #queueFor(lifetimeMs: number): number {
     let empty = this.#queues.length;
     for (let i = 0; i < this.#queues.length; i++) {
@@ -258,7 +256,7 @@ export class ExpiryQueues {
   }
 
   /**
-   * The slot of the hold that expired first, at or before `timeMs`; NONE when none has expired.
+   * The slot of the first hold expired at or before `timeMs`; NONE for none.
    * Cost: O(queues), usually 1; constant before the earliest expiry.
    */
   due(timeMs: number): number {

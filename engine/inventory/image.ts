@@ -1,16 +1,20 @@
 /**
- * Converts a partition to plain buffers for a snapshot, and back. An image also has the facts that
- * the digest omits: slots and their free list, fences, the order of changes.
+ * Converts a partition to plain buffers for a snapshot, and back. An image also has facts outside
+ * the digest: slots and their free list, fences, the order of changes.
  *
  * The work is split, because the partition must not change while it is copied: `copyPartition`
- * copies only arrays; later an `ImagePacker` flattens the holds, which never change.
+ * copies only arrays; later `packInSteps` flattens the holds, which never change.
  */
 import { assert } from "../assert.ts";
 import type { Layout } from "../layout/layout.ts";
 import { type AreaCounters, type ChangeLinks, Partition, type SeatColumns } from "./partition.ts";
 import type { Hold, HoldSlots } from "./holds.ts";
+import { drain } from "./steps.ts";
 
-/** A partition at one moment. Its holds, which never change, are shared with the original. */
+/** Holds flattened in a step: well under a millisecond. */
+const SLOTS_PER_STEP = 2_000;
+
+/** A partition at one moment. Its immutable holds are shared with the original. */
 export interface PartitionCopy {
   readonly seats: SeatColumns;
   readonly changes: ChangeLinks;
@@ -26,7 +30,7 @@ interface HoldColumns {
   readonly fences: Float64Array;
   readonly startedAtMs: Float64Array;
   readonly expiresAtMs: Float64Array;
-  /** How many entries of `seats` belong to the hold. */
+  /** Entries of `seats` for the hold. */
   readonly seatCounts: Uint32Array;
   /** The seat indexes of all holds, one hold after the other. */
   readonly seats: Uint32Array;
@@ -61,11 +65,9 @@ export function copyPartition(partition: Partition): PartitionCopy {
   };
 }
 
-/** The image of a copy, in one step. */
+/** The image of a copy, at once. */
 export function packImage(copy: PartitionCopy): PartitionImage {
-  const image = new ImagePacker(copy).step(Infinity);
-  assert(image !== null, "a step without a limit is the last one");
-  return image;
+  return drain(packInSteps(copy));
 }
 
 /**
@@ -84,65 +86,43 @@ export function restorePartition(image: PartitionImage, layout: Layout): Partiti
 
 /**
  * Flattens the holds of a copy in small steps, so other work is not delayed for long.
- * Cost: O(holds and the seats that they began with).
+ * Cost: O(holds and their first seats).
  */
-export class ImagePacker {
-  readonly #copy: PartitionCopy;
-  readonly #columns: Omit<HoldColumns, "texts">;
-  #texts = "";
-  /** The next slot to pack. */
-  #slot = 0;
-  #holdCount = 0;
-  #seatCount = 0;
-
-  constructor(copy: PartitionCopy) {
-    const { holds, free, fenceBound } = copy.holds;
-    const count = holds.length - free.length;
-    const seatCount = holds.reduce((sum, hold) => sum + (hold?.seats.length ?? 0), 0);
-    this.#copy = copy;
-    this.#columns = {
-      slots: new Uint32Array(count),
-      sizes: new Uint32Array(count),
-      fences: new Float64Array(count),
-      startedAtMs: new Float64Array(count),
-      expiresAtMs: new Float64Array(count),
-      seatCounts: new Uint32Array(count),
-      seats: new Uint32Array(seatCount),
-      textUnits: new Uint32Array(2 * count),
-      free: Uint32Array.from(free),
-      fenceBound,
-    };
-  }
-
-  /** Packs up to `slotsMax` slots. @returns The image once it is complete; null before. */
-  step(slotsMax: number): PartitionImage | null {
-    const { holds } = this.#copy.holds;
-    const end = Math.min(holds.length, this.#slot + slotsMax);
-    for (; this.#slot < end; this.#slot++) {
-      const hold = holds[this.#slot];
-      if (hold !== undefined) this.#add(this.#slot, hold);
-    }
-    if (end < holds.length) return null;
-    assert(this.#holdCount === this.#columns.slots.length, "a slot is free or has a hold");
-    assert(this.#seatCount === this.#columns.seats.length, "the holds have the counted seats");
-    return { ...this.#copy, holds: { ...this.#columns, texts: this.#texts } };
-  }
-
-  #add(slot: number, hold: Hold): void {
+export function* packInSteps(copy: PartitionCopy): Generator<void, PartitionImage> {
+  const { holds, sizes, free, fenceBound } = copy.holds;
+  const count = holds.length - free.length;
+  const columns = {
+    slots: new Uint32Array(count),
+    sizes: new Uint32Array(count),
+    fences: new Float64Array(count),
+    startedAtMs: new Float64Array(count),
+    expiresAtMs: new Float64Array(count),
+    seatCounts: new Uint32Array(count),
+    seats: new Uint32Array(holds.reduce((sum, hold) => sum + (hold?.seats.length ?? 0), 0)),
+    textUnits: new Uint32Array(2 * count),
+    free: Uint32Array.from(free),
+    fenceBound,
+  };
+  let texts = "";
+  let [i, seatCount] = [0, 0];
+  for (const [slot, hold] of holds.entries()) {
+    if (slot % SLOTS_PER_STEP === SLOTS_PER_STEP - 1) yield;
+    if (hold === undefined) continue;
     const { session, holdType, seats } = hold;
-    const columns = this.#columns;
-    const i = this.#holdCount++;
     columns.slots[i] = slot;
-    columns.sizes[i] = this.#copy.holds.sizes[slot]!;
+    columns.sizes[i] = sizes[slot]!;
     columns.fences[i] = hold.fence;
     columns.startedAtMs[i] = hold.startedAtMs;
     columns.expiresAtMs[i] = hold.expiresAtMs;
     columns.seatCounts[i] = seats.length;
-    for (let k = 0; k < seats.length; k++) columns.seats[this.#seatCount++] = seats[k]!;
+    for (let k = 0; k < seats.length; k++) columns.seats[seatCount++] = seats[k]!;
     columns.textUnits[2 * i] = session.length;
     columns.textUnits[2 * i + 1] = holdType.length;
-    this.#texts += session + holdType;
+    texts += session + holdType;
+    i += 1;
   }
+  assert(i === count, "a slot is free or has a hold");
+  return { ...copy, holds: { ...columns, texts } };
 }
 
 function unpackHolds(columns: HoldColumns): HoldSlots {

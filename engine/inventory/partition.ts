@@ -1,7 +1,7 @@
 /**
  * The inventory of one event: the state of its seats as a structure of arrays, and the counters of
- * its areas. There are no rules here: `decide` reads it, `apply` calls the few methods that change
- * it, and each asserts its preconditions. Memory: 23 bytes per seat, without the layout.
+ * its areas. There are no rules here: `decide` reads it, `apply` calls its few mutators, and each
+ * asserts its preconditions. Memory: 23 bytes per seat, without the layout.
  */
 import { assert } from "../assert.ts";
 import { AREA_CAPACITY_MAX, NONE } from "../constants.ts";
@@ -95,7 +95,7 @@ export class Partition implements SeatColumns {
     }
   }
 
-  /** Cost: O(seats in the runs + holds of areas that lose their price). */
+  /** Cost: O(seats in the runs + holds of areas without a price afterwards). */
   assignPrices(record: PriceRecord, timeMs: number): void {
     const { runs, areas } = record;
     for (let i = 0; i < runs.length; i += 3) {
@@ -120,7 +120,7 @@ export class Partition implements SeatColumns {
     }
   }
 
-  /** A seat that loses its price leaves its hold and is withdrawn, unless it is SOLD. */
+  /** A seat without a price leaves its hold and is withdrawn, unless it is SOLD. */
   #priceSeat(seat: number, slot: number, timeMs: number): void {
     const state = this.state[seat]!;
     if (slot === 0) {
@@ -188,7 +188,7 @@ export class Partition implements SeatColumns {
     if (this.holds.release(slot, size)) this.areas.forgetHold(slot, session);
   }
 
-  /** Indexes of the seats that the hold still has. Cost: O(seats that it began with). */
+  /** Indexes of the hold's remaining seats. Cost: O(its first seats). */
   seatsOf(slot: number): Uint32Array {
     const seats = this.holds.get(slot).seats.filter((seat) => this.hold[seat] === slot);
     assert(seats.length <= this.holds.size(slot), "the size of a hold counts its seats");
@@ -211,8 +211,8 @@ function countStates(state: Uint8Array): Uint32Array {
   return counts;
 }
 
-// The general-admission areas of one partition: four counters per area, and the places that each
-// hold has in it. The capacity of an area is the sum of its counters.
+// The general-admission areas of one partition: four counters per area, and its held places by
+// hold. The capacity of an area is the sum of its counters.
 
 const STATES = BOOKING_STATES.length;
 /** Entries per hold and area in `AreaCounters.held`. */
@@ -237,7 +237,7 @@ export class Areas {
   readonly changedAtMs: Float64Array;
   /** Index: area. Value: places by hold slot, from the oldest hold on. */
   readonly #held: readonly Map<number, number>[];
-  /** By session: the slots of its holds that have or had places in an area. */
+  /** By session: slots of its holds with places in an area, now or before. */
   readonly #slotsOfSession = new Map<string, Set<number>>();
 
   constructor(areaCount: number, createdAtMs: number) {
@@ -277,7 +277,7 @@ export class Areas {
     assert(this.capacity(area) === capacity, "a move keeps the capacity of an area");
   }
 
-  /** Places that the hold has in the area. */
+  /** Places held by the hold in the area. */
   held(area: number, slot: number): number {
     return this.#held[area]!.get(slot) ?? 0;
   }
@@ -287,7 +287,7 @@ export class Areas {
     return this.#held[area]!;
   }
 
-  /** Slots of the session's holds that have or had places in an area, from the oldest hold on. */
+  /** Slots of the session's holds with places in an area, now or before; the oldest first. */
   slotsOf(session: string): Iterable<number> {
     return this.#slotsOfSession.get(session) ?? [];
   }
@@ -336,7 +336,7 @@ export class Areas {
   }
 
   /**
-   * Restores copied counters into areas that are still empty.
+   * Restores copied counters into empty areas.
    * @param holds - Those of the partition, already restored.
    */
   restore({ counts, price, changedAtMs, held }: AreaCounters, holds: Holds): void {
@@ -368,12 +368,11 @@ export class Areas {
 }
 
 // The change list of a partition: a linked list of every seat, the most recently changed last.
-// "What changed since" walks back from the end, so it costs what changed, not what exists, and the
-// list never overflows.
+// "Changes since" walks back from the end, so it costs O(changes), and the list never overflows.
 
 /** A copy of the list. The backward links follow from the forward ones. */
 export interface ChangeLinks {
-  /** Index: seat. Value: the seat that changed next; NONE for the newest. */
+  /** Index: seat. Value: the next changed seat; NONE for the newest. */
   readonly later: Uint32Array;
   readonly oldest: number;
   readonly touches: number;
@@ -388,13 +387,13 @@ export function initialLinks(seatCount: number): ChangeLinks {
 }
 
 export class ChangeList {
-  /** Index: seat. Value: the seat that changed just before; NONE for the oldest. */
+  /** Index: seat. Value: the seat changed just before; NONE for the oldest. */
   readonly #earlier: Uint32Array;
-  /** Index: seat. Value: the seat that changed just after; NONE for the newest. */
+  /** Index: seat. Value: the seat changed just after; NONE for the newest. */
   readonly #later: Uint32Array;
   #oldest: number;
   #newest = NONE;
-  /** How many touches there have been. */
+  /** Number of touches so far. */
   touches: number;
 
   /** Continues from copied links and keeps their array. Cost: O(seats). */
@@ -414,22 +413,22 @@ export class ChangeList {
     assert(count === 0 || later[this.#newest] === NONE, "a change list ends at its newest seat");
   }
 
-  /** The seat that changed last; NONE when there are no seats. */
+  /** The seat changed last; NONE without seats. */
   get newest(): number {
     return this.#newest;
   }
 
-  /** The seat that changed least recently; NONE when there are no seats. */
+  /** The seat changed least recently; NONE without seats. */
   get oldest(): number {
     return this.#oldest;
   }
 
-  /** The seat that changed just after `seat`; NONE when `seat` is the newest. */
+  /** The seat changed just after `seat`; NONE for the newest. */
   laterThan(seat: number): number {
     return this.#later[seat]!;
   }
 
-  /** The seat that changed just before `seat`; NONE when `seat` is the oldest. */
+  /** The seat changed just before `seat`; NONE for the oldest. */
   earlierThan(seat: number): number {
     return this.#earlier[seat]!;
   }

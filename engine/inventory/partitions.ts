@@ -8,20 +8,20 @@ import { NONE } from "../constants.ts";
 import { type Layout, seatName } from "../layout/layout.ts";
 import { type ChangeLinks, Partition, type SeatColumns, unpricedSeats } from "./partition.ts";
 import { BOOKING_STATES } from "./states.ts";
-import { lastValue, SEATS_PER_STEP } from "./steps.ts";
+import { drain, SEATS_PER_STEP } from "./steps.ts";
 
-/** Changes that wait for one partition: each keeps a layout in memory. */
+/** Pending changes of one partition: each keeps a layout in memory. */
 export const LAYOUT_CHANGES_MAX = 16;
 
-/** A change of the layout of many events, which share the comparison of the two layouts. */
-export class LayoutChange implements Migration {
+/** A change of the layout of many events, with a shared comparison of the two layouts. */
+export class LayoutChange {
   readonly layout: Layout;
+  /** Milliseconds since 1970: the time of change of new seats and areas, and of other labels. */
   readonly timeMs: number;
   #from: Layout | null = null;
   #matches: SeatMatches | null = null;
 
-  /** The members of `Migration`. */
-  constructor({ layout, timeMs }: Migration) {
+  constructor(layout: Layout, timeMs: number) {
     this.layout = layout;
     this.timeMs = timeMs;
   }
@@ -40,11 +40,11 @@ export class LayoutChange implements Migration {
 
 /** By partition number. Whoever reads a partition sees it on its event's present layout. */
 export class Partitions extends Map<number, Partition> {
-  /** By partition number: the changes of its layout that it has yet to follow, oldest first. */
+  /** By partition number: pending changes of its layout, oldest first. */
   readonly #waiting = new Map<number, LayoutChange[]>();
   /** Seats of all partitions, each on its event's present layout. */
   seatCount = 0;
-  /** The migration that `settleStep` has begun. */
+  /** The migration begun by `settleStep`. */
   #begun: { readonly number: number; readonly steps: Generator<void, Partition> } | null = null;
 
   /** Puts an existing partition on another layout. Cost: constant, unless too many wait. */
@@ -56,12 +56,12 @@ export class Partitions extends Map<number, Partition> {
     else changes.push(change);
   }
 
-  /** Partitions that wait for their migration. */
+  /** Partitions with a pending migration. */
   get waitingCount(): number {
     return this.#waiting.size;
   }
 
-  /** Does a step of the migration of one of the partitions that wait. @returns Whether any does. */
+  /** Does a step of one pending migration. @returns True while one is pending. */
   settleStep(): boolean {
     const [number] = this.#waiting.keys();
     if (number === undefined) return false;
@@ -71,7 +71,7 @@ export class Partitions extends Map<number, Partition> {
     return this.#waiting.size > 0;
   }
 
-  /** The layout on which `get` gives the partition. */
+  /** The layout of the partition as `get` gives it. */
   layoutOf(number: number): Layout | undefined {
     return this.#waiting.get(number)?.at(-1)?.layout ?? super.get(number)?.layout;
   }
@@ -81,7 +81,7 @@ export class Partitions extends Map<number, Partition> {
     return super.get(number);
   }
 
-  /** Whether a hold may have expired. Exact, unless the partition waits for its migration. */
+  /** True when a hold may have expired. Exact without a pending migration. */
   hasDue(number: number, timeMs: number): boolean {
     return (super.get(number)?.holds.due(timeMs) ?? NONE) !== NONE;
   }
@@ -131,11 +131,6 @@ export class Partitions extends Map<number, Partition> {
     return this.entries();
   }
 
-  override forEach(visit: Parameters<Map<number, Partition>["forEach"]>[0]): void {
-    this.#settleAll();
-    super.forEach(visit);
-  }
-
   #seatsOf(number: number): number {
     return this.layoutOf(number)?.seatCount ?? 0;
   }
@@ -147,10 +142,10 @@ export class Partitions extends Map<number, Partition> {
   #settle(number: number): void {
     if (!this.#waiting.has(number)) return;
     const isBegun = this.#begun?.number === number;
-    this.set(number, lastValue(isBegun ? this.#begun!.steps : this.#migrate(number)));
+    this.set(number, drain(isBegun ? this.#begun!.steps : this.#migrate(number)));
   }
 
-  /** Follows the changes that wait, also those that come between two steps. */
+  /** Follows the pending changes, including those added between two steps. */
   *#migrate(number: number): Generator<void, Partition> {
     let partition = super.get(number)!;
     for (const change of this.#waiting.get(number)!) partition = yield* change.migrate(partition);
@@ -164,16 +159,7 @@ export class Partitions extends Map<number, Partition> {
 }
 
 // Migrates an event's inventory to another version of its layout. Seats and areas are matched by
-// id: a new one has no price, and one that no longer exists leaves its hold.
-
-export interface Migration {
-  readonly layout: Layout;
-  /**
-   * Milliseconds since 1970: the time of change of the new seats and areas, and of seats with other
-   * labels.
-   */
-  readonly timeMs: number;
-}
+// id: a new one has no price, and a removed one leaves its hold.
 
 /** The same seats in two layouts. Index: seat of the first. */
 interface SeatMatches {
@@ -199,7 +185,7 @@ function* matchSeats(from: Layout, to: Layout): Generator<void, SeatMatches> {
   return { matchOf, isRelabelled };
 }
 
-/** Whether two versions of a seat are listed with the same row, section and labels. */
+/** True for two versions of a seat with the same row, section and labels. */
 function hasSameLabels(a: Layout, seat: number, b: Layout, match: number): boolean {
   if (seatName(a, seat) !== seatName(b, match)) return false;
   const rowA = a.rows[a.rowOfSeat[seat]!]!;
@@ -217,7 +203,7 @@ function hasSameLabels(a: Layout, seat: number, b: Layout, match: number): boole
  */
 function* migrateToLayout(
   source: Partition,
-  { layout, timeMs }: Migration,
+  { layout, timeMs }: LayoutChange,
   matches: SeatMatches,
 ): Generator<void, Partition> {
   const seats = unpricedSeats(layout.seatCount, timeMs);
@@ -263,7 +249,7 @@ function* copySeats(
   return order.links;
 }
 
-/** The links of a change list to which seats are added one after the other. */
+/** Builds the links of a change list, seat by seat. */
 class OrderOfChange {
   readonly #later: Uint32Array;
   #oldest = NONE as number;
@@ -299,7 +285,7 @@ function copyAreas(source: Partition, target: Partition): void {
   }
 }
 
-/** In the order in which the holds began, so that the expiry queues stay sorted. */
+/** The oldest hold first, so the expiry queues stay sorted. */
 function* copyHolds(
   source: Partition,
   target: Partition,
@@ -328,7 +314,7 @@ function* copyHolds(
   }
 }
 
-/** @returns Pairs: area index of the target, places that the hold has there. */
+/** @returns Pairs: area index of the target, places of the hold there. */
 function matchPlaces(source: Partition, target: Partition, slot: number): [number, number][] {
   const places: [number, number][] = [];
   for (let area = 0; area < source.areas.count; area++) {

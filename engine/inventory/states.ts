@@ -16,7 +16,7 @@ export const SeatState = {
 } as const;
 export type SeatState = (typeof SeatState)[keyof typeof SeatState];
 
-/** The states between which bookings move seats, and in which an area counts its places. */
+/** The states of bookings, in which an area counts its places. */
 export type BookingState = Exclude<
   SeatState,
   typeof SeatState.UNPRICED | typeof SeatState.WITHDRAWN

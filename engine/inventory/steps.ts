@@ -1,10 +1,10 @@
-/** Work in steps: a generator that yields wherever the work may be interrupted. */
+/** Cooperative work: a generator yields at each possible interruption. */
 
-/** Seats that a step visits: a millisecond of work, or a few before its code is compiled. */
+/** Seats per step: a millisecond of work, or a few before its code is compiled. */
 export const SEATS_PER_STEP = 20_000;
 
-/** Does all that is left. */
-export function lastValue<Value>(steps: Generator<void, Value>): Value {
+/** Runs the generator to its end. */
+export function drain<Value>(steps: Generator<void, Value>): Value {
   let step = steps.next();
   while (step.done !== true) step = steps.next();
   return step.value;

@@ -1,6 +1,6 @@
 /**
- * Prepares a layout that was sent: merges it into the stored one and checks it. This is the long
- * part of putting a layout. It depends on nothing but its arguments.
+ * Prepares a sent layout: merges it into the stored one and checks it. This is the long part of
+ * putting a layout. It depends on nothing but its arguments.
  */
 import { assert } from "../assert.ts";
 import {
@@ -12,7 +12,7 @@ import {
 import type { ZoneRow } from "../catalog.ts";
 import { DRAWING_BYTES_MAX, LAYOUT_BYTES_MAX, SEATS_PER_LAYOUT_MAX } from "../constants.ts";
 import { duplicate, type FieldError, notFound } from "../results.ts";
-import { FORMATS, jsonBytes } from "../schema.ts";
+import { jsonBytes } from "../schema.ts";
 import {
   documentBytes,
   type LayoutDocument,
@@ -25,32 +25,31 @@ import {
 import { KEY_SEPARATOR } from "./labels.ts";
 import { eachZone, ZoneRuns } from "./zones.ts";
 
-/** What a new layout lacks of the stored one. */
+/** Objects of the stored layout missing in the new one. */
 export interface GoneObjects {
   /** Ids of sectors, rows and seats, rising. */
   readonly goneIds: readonly number[];
-  /** Ids of areas that it lacks, or has as sections. */
+  /** Ids of areas missing in the new layout, or sections there. */
   readonly goneAreaIds: readonly number[];
 }
 
-export interface PreparedLayout extends GoneObjects {
-  readonly document: LayoutDocument;
-  /** Whether it differs from the stored one. */
-  readonly isChanged: boolean;
-  /** How many ids the new objects take. */
-  readonly newIds: number;
-  /** Why it is refused; empty when it is not. */
-  readonly errors: readonly FieldError[];
+export interface PreparedLayout extends GoneObjects, MergedLayout {}
+
+/** What new ids and guids are made of. */
+interface Next {
+  /** The first id for new objects. */
+  readonly nextId: number;
+  /** Milliseconds since 1970. */
+  readonly timeMs: number;
 }
 
 /**
- * @param next - The first id for new objects, and the time: milliseconds since 1970.
  * Cost: O(objects and bytes of both layouts).
  */
 export function prepareLayout(
   stored: LayoutDocument,
   body: LayoutBody,
-  next: { readonly nextId: number; readonly timeMs: number },
+  next: Next,
 ): PreparedLayout {
   const { document, isChanged, newIds, errors: conflicts } = mergeLayout(stored, body, next);
   const errors = conflicts.length > 0 ? conflicts : checkDocument(document, body);
@@ -72,9 +71,11 @@ function areaIds({ sectors }: LayoutDocument): number[] {
 }
 
 // The rules for a layout as a whole: guids are unique, rows and seats point at an existing object,
-// and labels are unique where a v1 composite key needs it. An error names the object that was sent.
+// and labels are unique as far as v1 composite keys need it. An error names the sent object.
 
-/** Enough for a person to see what is wrong; a layout may have a hundred thousand objects. */
+const lowerGuid = (guid: string) => guid.toLowerCase();
+
+/** Enough for a person; a layout may have a hundred thousand objects. */
 const ERRORS_MAX = 100;
 
 /** Cost: O(objects of the document). */
@@ -126,7 +127,7 @@ class Report {
   }
 }
 
-/** Of two objects with one guid, the later one that was sent is reported. */
+/** Of two objects with one guid, the later sent one is reported. */
 function checkGuids({ sectors, rows, seats }: LayoutDocument, report: Report): void {
   const members = new Map<string, Member>();
   const check = (member: Member, guid: string) => {
@@ -173,7 +174,7 @@ function checkRows({ sectors, rows }: LayoutDocument, report: Report): void {
   }
 }
 
-/** Reports at the row when it was sent, else at the sector that became an area. */
+/** Reports at the row when it was sent, else at the sector turned into an area. */
 function reportRowOfArea(rowGuid: string, sectorGuid: string, report: Report): void {
   const error = { code: "CONFLICT", message: "a general-admission area has no rows" };
   if (report.hasSent("rows", rowGuid)) {
@@ -212,8 +213,8 @@ function checkLabel(
   report.add(member, guid, { field, code: "PATTERN", message, rejectedValue: label });
 }
 
-// Drawing members: those of a layout's objects that the engine does not interpret. They are stored
-// and given back, within a limit for each object.
+// Drawing members: uninterpreted members of a layout's objects. They are stored and given back,
+// within a limit for each object.
 
 /** The longest number as JSON, and "false" or "null". */
 const NUMBER_BYTES_MAX = 25;
@@ -242,7 +243,7 @@ function tooLong(field: string, bytes: number): FieldError {
 }
 
 /**
- * @param known - Names of members that are not drawing members.
+ * @param known - Names of members with a meaning to the engine.
  * @returns Bytes of the drawing members as JSON; at most the limit when they are surely within it.
  */
 function drawingBytes(object: object, known: ReadonlySet<string>): number {
@@ -264,16 +265,16 @@ function bytesAtMost(value: unknown): number {
   return NUMBER_BYTES_MAX;
 }
 
-// Merges a sent layout into the stored one. A sent object with an id replaces the stored object of
-// that id; one without an id replaces the stored object of the same guid, or is new. Objects that
-// are not sent stay. `toRemove` removes an object, and a sector together with its rows and seats. A
-// row that loses its last seat is removed too. Shapes have rules of their own.
+// Merges a sent layout into the stored one. A sent object replaces the stored object of its id, or
+// without an id that of its guid, or is new. Missing objects stay. `toRemove` removes an object,
+// and a sector together with its rows and seats. A row without seats left is removed too. Shapes
+// have rules of their own.
 
 export interface MergedLayout {
   readonly document: LayoutDocument;
-  /** Whether it differs from the stored one. */
+  /** False when it equals the stored one. */
   readonly isChanged: boolean;
-  /** How many ids the new objects take. */
+  /** Ids for the new objects. */
   readonly newIds: number;
   readonly errors: readonly FieldError[];
 }
@@ -291,7 +292,7 @@ interface StoredObject {
 export function mergeLayout(
   older: LayoutDocument,
   sent: LayoutBody,
-  { nextId, timeMs }: { readonly nextId: number; readonly timeMs: number },
+  { nextId, timeMs }: Next,
 ): MergedLayout {
   const [stored, body] = [mapGuids(older, lowerGuid), mapGuids(sent, lowerGuid)];
   const merging: Merging = { nextId, errors: [] };
@@ -341,7 +342,7 @@ interface Merged<T> {
   readonly removed: T[];
 }
 
-/** State that the three lists of a layout share while they are merged. */
+/** Shared state of the merge of the three lists. */
 interface Merging {
   nextId: number;
   readonly errors: FieldError[];
@@ -372,7 +373,7 @@ function mergeObjects<T extends StoredObject>(
     } else {
       const changed = { ...object, id } as unknown as T;
       const old = byId.get(id);
-      // Equal objects stay the same object, which shows whether a layout has changed.
+      // Equal objects stay identical: an unchanged layout is recognized by it.
       if (old === undefined || !isSameValue(old, changed)) byId.set(id, changed);
     }
     seen.add(id);
@@ -381,23 +382,21 @@ function mergeObjects<T extends StoredObject>(
   return { kept: [...byId.values()], removed };
 }
 
-// Merges sent drawing shapes into the stored ones. A shape is known by its id. One that is sent
-// without an id is the stored shape with the same members, or is new and gets an id. Shapes that
-// are not sent stay, and `toRemove` removes one.
+// Merges sent drawing shapes into the stored ones. A shape is known by its id. A sent one without
+// an id is the stored shape with the same members, or is new and gets an id. Missing shapes stay,
+// and `toRemove` removes one.
 
-/** @param newId - Makes an id that no other shape has. Cost: O(shapes stored and sent). */
+/** @param newId - Makes a unique id. Cost: O(shapes stored and sent). */
 export function mergeShapes(
-  stored: readonly Shape[],
+  before: readonly Shape[],
   sent: readonly SentShape[],
   newId: () => string,
 ): { readonly shapes: readonly Shape[]; readonly errors: readonly FieldError[] } {
   const errors: FieldError[] = [];
   const byId = new Map<string, Shape>();
-  /** By members: ids of shapes that no sent shape has matched yet. */
+  /** By members: ids of shapes not yet matched. */
   const idsOf = new Map<string, string[]>();
-  for (const { id: storedId, ...shape } of stored) {
-    // Before shapes had to have ids, some had none.
-    const id = typeof storedId !== "string" || byId.has(storedId) ? newId() : storedId;
+  for (const { id = newId(), ...shape } of before) {
     byId.set(id, { id, ...shape });
     const key = JSON.stringify(shape);
     const ids = idsOf.get(key);
@@ -430,8 +429,7 @@ export function isSameValue(a: unknown, b: unknown): boolean {
   return true;
 }
 
-// Guids of layouts: UUIDs, kept and compared in lower case. Layouts that were stored before guids
-// had to be UUIDs keep theirs.
+// Guids of layouts: UUIDs, kept and compared in lower case.
 
 /** The lists of a layout, as it is sent or stored. */
 interface Lists {
@@ -441,7 +439,7 @@ interface Lists {
   readonly shapes?: readonly object[] | null | undefined;
 }
 
-/** The members that are guids, by list. */
+/** Guid members, by list. */
 const GUIDS: Readonly<Record<keyof Lists, readonly string[]>> = {
   sectors: ["guid"],
   rows: ["guid", "sectorGuid"],
@@ -474,13 +472,9 @@ function changeMembers(
   return changes === null ? object : { ...object, ...changes };
 }
 
-export function lowerGuid(guid: string): string {
-  return FORMATS["uuid"]!(guid) ? guid.toLowerCase() : guid;
-}
-
 /**
- * A new guid: a UUID of version 8, made of the time and of an id that the engine has just given
- * out, since the engine has no randomness.
+ * A new guid: a UUID of version 8, made of the time and of an id just given out, since the engine
+ * has no randomness.
  */
 export function newGuid(timeMs: number, id: number): string {
   const time = timeMs.toString(16).padStart(12, "0");
@@ -492,30 +486,20 @@ export function newGuid(timeMs: number, id: number): string {
 
 // The long part of cloning a schema: copies its layout, zones and assignments under new ids.
 
-/** What a clone copies. */
+/** The input of a clone. */
 export interface Original {
   readonly schemaId: number;
   /** Null when the schema has no layout. */
   readonly document: LayoutDocument | null;
   readonly zones: readonly ZoneRow[];
-  /** Which objects have which zone: runs as in `ZoneChange`. */
+  /** Zone assignments: runs as in `ZoneChange`. */
   readonly assignments: Float64Array;
 }
 
-/** The copy of a schema's layout and zones. */
-export interface Copy {
-  readonly schemaId: number;
-  readonly document: LayoutDocument | null;
-  readonly zones: readonly ZoneRow[];
-  readonly assignments: Float64Array;
-  /** How many ids the copy takes. */
+/** The same parts under new ids. */
+export interface Copy extends Original {
+  /** Ids for the copy. */
   readonly newIds: number;
-}
-
-interface Next {
-  readonly nextId: number;
-  /** Milliseconds since 1970. */
-  readonly timeMs: number;
 }
 
 /**
@@ -565,8 +549,8 @@ function copyDocument(
   for (const objects of [sectors, rows, seats]) {
     for (const { guid, id } of objects) guids.set(guid, newGuidOf(idOf(id)));
   }
-  for (const [i, shape] of shapes.entries()) {
-    if (shape.id !== undefined) guids.set(shape.id, newGuidOf(nextShape + i));
+  for (const [i, { id }] of shapes.entries()) {
+    if (id !== undefined) guids.set(id, newGuidOf(nextShape + i));
   }
   const copy = <T extends { readonly id: number }>(objects: readonly T[]): T[] =>
     objects.map((object) => ({ ...object, id: idOf(object.id) }));

@@ -1,7 +1,6 @@
 /**
  * The layout of a schema in its wire form, as a layout tool sends and receives it. Known members
- * are typed. Drawing members, which the engine does not interpret, are stored and returned
- * unchanged.
+ * are typed. Drawing members, not interpreted by the engine, are stored and returned unchanged.
  */
 import { utf8Bytes } from "../schema.ts";
 
@@ -96,7 +95,7 @@ export function documentBytes(document: LayoutDocument): number {
 export interface PieceOptions {
   /** The length of a piece, about. */
   readonly bytes?: number;
-  /** What is kept of each item of a list; by default all of it. */
+  /** The kept part of each item of a list; by default all of it. */
   readonly itemOf?: (item: unknown) => unknown;
 }
 
@@ -149,7 +148,7 @@ function* piecesOf(
   }
 }
 
-/** A list that is a member: where its content begins, and the end of each piece. */
+/** A list member: the start of its content, and the end of each piece. */
 interface ListPlace {
   readonly from: number;
   readonly cuts: readonly number[];

@@ -7,14 +7,14 @@ import { type Layout, seatName } from "./layout.ts";
 /** No label contains it. */
 export const KEY_SEPARATOR = ";;";
 
-/** The object that a key names. */
+/** The object named by a key. */
 export interface KeyedPlace {
-  /** The member of a v2 body that lists such objects. */
+  /** The list of such objects in a v2 body. */
   readonly member: "seats" | "groupOfSeats";
   readonly id: number;
 }
 
-/** Null for a key that two seats have. */
+/** Null for a key of two seats. */
 type SeatsByKey = ReadonlyMap<string, number | null>;
 
 interface KeyIndex {
@@ -32,8 +32,8 @@ const indexes = new WeakMap<Layout, KeyIndex>();
 /**
  * A label may begin or end with a single `;`, so more than one separator may end the section.
  *
- * @returns Undefined for a key that names nothing, or two seats: `S;` and `A` make the same key as
- * `S` and `;A`.
+ * @returns Undefined for an unknown key, or one of two seats: `S;` and `A` make the same key as `S`
+ * and `;A`.
  * Cost: O(seats of the section) once per section, then constant.
  */
 export function findKey(layout: Layout, key: string): KeyedPlace | undefined {

@@ -5,7 +5,7 @@
  */
 import { assert } from "../assert.ts";
 import { NONE } from "../constants.ts";
-import type { LayoutDocument, Seat, Sector } from "./document.ts";
+import type { LayoutDocument, Seat } from "./document.ts";
 
 export const GroupType = { SECTION: "SECTION", TABLE: "TABLE", ROW: "ROW", GA: "GA" } as const;
 export type GroupType = (typeof GroupType)[keyof typeof GroupType];
@@ -34,7 +34,7 @@ export interface LayoutArea {
   readonly capacity: number | null;
 }
 
-/** What the id of a section, table, row or area stands for. */
+/** The meaning of the id of a section, table, row or area. */
 export interface GroupPlace {
   readonly type: GroupType;
   /** Into `sections` (SECTION and TABLE), `rows` or `areas`. */
@@ -51,7 +51,7 @@ export interface Layout {
   readonly labelOfSeat: Uint32Array;
   /** Index: seat. Value: its row index. */
   readonly rowOfSeat: Uint32Array;
-  /** Index: seat. Value: the seat on that side; NONE at a row end, an aisle or a table. */
+  /** Index: seat. Value: its neighbour on one side; NONE at a row end, an aisle or a table. */
   readonly previousSeat: Uint32Array;
   readonly nextSeat: Uint32Array;
   readonly sections: readonly LayoutSection[];
@@ -64,7 +64,7 @@ export interface Layout {
   readonly groups: ReadonlyMap<number, GroupPlace>;
 }
 
-/** Seat indexes by seat id: a search in the sorted ids, which takes no memory of its own. */
+/** Seat indexes by seat id: a search in the sorted ids, without memory of its own. */
 export class SeatIndexes {
   readonly #ids: Float64Array;
 
@@ -103,8 +103,7 @@ export const EMPTY_DOCUMENT: LayoutDocument = {
 
 /** Cost: O(n log n) in the seats of the layout, once per change of the layout. */
 export function buildLayout(document: LayoutDocument): Layout {
-  const groups = new Map<number, GroupPlace>();
-  const areas = indexAreas(document, groups);
+  const areas = document.sectors.filter((sector) => sector.ga);
   const sections = document.sectors.filter((sector) => !sector.ga);
   const seats = [...document.seats].sort((a, b) => a.id - b.id);
   const rowOfSeat = new Uint32Array(seats.length).fill(NONE);
@@ -117,7 +116,6 @@ export function buildLayout(document: LayoutDocument): Layout {
     const section = sectionIndexes.get(row.sectorGuid);
     assert(section !== undefined, "every row of a stored layout has its section");
     rowsOfSection[section]!.push(index);
-    groups.set(row.id, { type: GroupType.ROW, index });
     const members = seatsOfRow.get(row.guid) ?? [];
     const { order, aisleAfter } = orderRow(members.map((seat) => seats[seat]!));
     assert(order.length === members.length, "a row keeps its seats");
@@ -134,25 +132,41 @@ export function buildLayout(document: LayoutDocument): Layout {
   });
   assert(!rowOfSeat.includes(NONE), "every seat of a stored layout has its row");
   const seatIds = Float64Array.from(seats, (seat) => seat.id);
-  const layout = {
-    seatCount: seats.length,
+  const rises = seatIds.every((id, seat) => seat === 0 || seatIds[seat - 1]! < id);
+  assert(rises, "every seat of a layout has its own id");
+  const layout = withIndexes({
     seatIds,
     ...labelSeats(seats),
     rowOfSeat,
     previousSeat,
     nextSeat,
-    sections: sections.map((sector, i) => indexSection(sector, i, rowsOfSection[i]!, groups)),
+    sections: sections.map(({ id, name, type = GroupType.SECTION }, i) => {
+      return { id, name, type, rows: rowsOfSection[i]! };
+    }),
     rows,
-    areas,
+    areas: areas.map(({ id, name, gaCapacity = null }) => ({ id, name, capacity: gaCapacity })),
+  });
+  const groupCount = document.sectors.length + rows.length;
+  assert(layout.groups.size === groupCount, "every sector and row of a layout has its own id");
+  return layout;
+}
+
+type Indexes = "seatCount" | "seatIndexes" | "areaIndexes" | "groups";
+
+/** Cost: O(sections, rows and areas). */
+export function withIndexes(parts: Omit<Layout, Indexes>): Layout {
+  const { seatIds, areas, rows, sections } = parts;
+  const groups = new Map<number, GroupPlace>();
+  for (const [index, { id }] of areas.entries()) groups.set(id, { type: GroupType.GA, index });
+  for (const [index, { id }] of rows.entries()) groups.set(id, { type: GroupType.ROW, index });
+  for (const [index, { id, type }] of sections.entries()) groups.set(id, { type, index });
+  return {
+    ...parts,
+    seatCount: seatIds.length,
     seatIndexes: new SeatIndexes(seatIds),
-    areaIndexes: new Map(areas.map((area, i) => [area.id, i])),
+    areaIndexes: new Map(areas.map(({ id }, area) => [id, area])),
     groups,
   };
-  const rises = seatIds.every((id, seat) => seat === 0 || seatIds[seat - 1]! < id);
-  assert(rises, "every seat of a layout has its own id");
-  const groupCount = document.sectors.length + rows.length;
-  assert(groups.size === groupCount, "every sector and row of a layout has its own id");
-  return layout;
 }
 
 function labelSeats(seats: readonly Seat[]): Pick<Layout, "labels" | "labelOfSeat"> {
@@ -171,26 +185,6 @@ export function seatName({ labels, labelOfSeat }: Layout, seat: number): string 
   return labels[labelOfSeat[seat]!]!;
 }
 
-function indexAreas(document: LayoutDocument, groups: Map<number, GroupPlace>): LayoutArea[] {
-  return document.sectors
-    .filter((sector) => sector.ga)
-    .map((sector, index) => {
-      groups.set(sector.id, { type: GroupType.GA, index });
-      return { id: sector.id, name: sector.name, capacity: sector.gaCapacity ?? null };
-    });
-}
-
-function indexSection(
-  sector: Sector,
-  index: number,
-  rows: readonly number[],
-  groups: Map<number, GroupPlace>,
-): LayoutSection {
-  const type = sector.type ?? GroupType.SECTION;
-  groups.set(sector.id, { type, index });
-  return { id: sector.id, name: sector.name, type, rows };
-}
-
 /** @returns Seat indexes by the guid of their row. */
 function groupByRow(seats: readonly Seat[]): Map<string, number[]> {
   const seatsOfRow = new Map<string, number[]>();
@@ -202,7 +196,7 @@ function groupByRow(seats: readonly Seat[]): Map<string, number[]> {
   return seatsOfRow;
 }
 
-/** Seat index by seat id; NONE for an id that the layout does not have. */
+/** Seat index by seat id; NONE for an id outside the layout. */
 export function seatIndexOf({ seatIndexes }: Layout, id: number): number {
   return seatIndexes.get(id) ?? NONE;
 }
@@ -222,24 +216,23 @@ export function collectSeats(layout: Layout, group: GroupPlace): Uint32Array {
   return seats;
 }
 
-/** The items without those whose group comes again: later ones replace what it assigned. */
+/** The last item of each group: later ones replace the assignments of earlier ones. */
 export function lastOfGroup<T extends { readonly id: number }>(items: readonly T[]): readonly T[] {
   const last = new Map(items.map((item) => [item.id, item]));
   return last.size === items.length ? items : items.filter((item) => last.get(item.id) === item);
 }
 
-// Which seats of a row are next to each other. Seats are ordered along the direction in which the
-// row spreads most, so curved and vertical rows work too; without coordinates, by natural order of
-// their labels. A gap wider than one and a half times the row's median spacing is an aisle. Only
-// `sqrt` and basic arithmetic are used: their results are the same on every machine, so replay
-// builds the same neighbours.
+// Neighbours in a row. Seats are ordered along the row's direction of largest spread, so curved and
+// vertical rows work too; without coordinates, by natural order of their labels. A gap wider than
+// one and a half times the row's median spacing is an aisle. Only `sqrt` and basic arithmetic are
+// used: their results are the same on every machine, so replay builds the same neighbours.
 
 const AISLE_SPACINGS = 1.5;
 
 export interface RowOrder {
   /** Indexes into the given array, ordered along the row. */
   readonly order: readonly number[];
-  /** Index: position in `order`. True when an aisle lies between that seat and the next. */
+  /** Index: position in `order`. True for an aisle between the seat and the next. */
   readonly aisleAfter: readonly boolean[];
 }
 
@@ -293,7 +286,7 @@ function principalAxis(points: readonly Point[]): Point | null {
   }
   if (xx + yy === 0) return null;
   const spread = Math.sqrt((xx - yy) * (xx - yy) + 4 * xy * xy);
-  // The same vector has two forms; this is the one in which no subtraction cancels to zero.
+  // The same vector has two forms; in this one no subtraction cancels to zero.
   return xx >= yy ? { x: xx - yy + spread, y: 2 * xy } : { x: 2 * xy, y: yy - xx + spread };
 }
 
@@ -324,13 +317,13 @@ const MARKS = /[\u0300-\u036f]/g;
 const NO_MARK = /[^\u0300-\u036f]/g;
 const DIGITS = /\d+/g;
 const LEADING_ZEROS = /^0+(?=\d)/;
-/** Letters that do not decompose into a plain letter and a mark. */
+/** Letters without a decomposition into a plain letter and a mark. */
 const PLAIN = new Map(Object.entries({ ß: "ss", æ: "ae", œ: "oe", ø: "o", đ: "d", ł: "l" }));
 const SPECIAL = new RegExp(`[${[...PLAIN.keys()].join("")}]`, "g");
 /** Comes before every character of a name. */
 const END = "\0";
 
-/** @returns A text such that two names compare as their keys compare, by code unit. */
+/** @returns A text: two names compare as their keys compare, by code unit. */
 export function nameKey(name: string): string {
   const decomposed = name.normalize("NFD");
   const lower = decomposed.toLowerCase();

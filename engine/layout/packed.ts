@@ -1,19 +1,12 @@
 /**
- * A large layout in a compact form. As objects it would take a hundred megabytes that the garbage
- * collector must visit; whoever needs its members unpacks it, which takes a while.
+ * A large layout in a compact form. As objects it would take a hundred megabytes of
+ * garbage-collected memory; readers of its members unpack it, at a cost.
  */
 import { assert } from "../assert.ts";
 import type { LayoutDocument } from "./document.ts";
-import {
-  type GroupPlace,
-  GroupType,
-  type Layout,
-  type LayoutArea,
-  type LayoutSection,
-  SeatIndexes,
-} from "./layout.ts";
+import { type Layout, type LayoutArea, type LayoutSection, withIndexes } from "./layout.ts";
 
-/** A layout with at least this many objects takes so long that it is prepared in another thread. */
+/** From this many objects on, a layout is prepared in another thread. */
 export const LARGE_LAYOUT_OBJECTS = 1_000;
 
 export class PackedLayout implements LayoutDocument {
@@ -51,7 +44,7 @@ export class PackedLayout implements LayoutDocument {
     return this.#unpack(this.bytes);
   }
 
-  /** So that it is the same as JSON, packed or not. */
+  /** The same as JSON, packed or not. */
   toJSON(): LayoutDocument {
     return this.unpack();
   }
@@ -62,8 +55,8 @@ export function plainDocument(document: LayoutDocument): LayoutDocument {
   return document instanceof PackedLayout ? document.unpack() : document;
 }
 
-// A seat index as arrays of numbers and texts, so that one thread can build it and another can use
-// it: arrays of numbers move between threads without being copied.
+// A seat index as arrays of numbers and texts, to be built in one thread and used in another:
+// arrays of numbers move between threads without a copy.
 
 export interface LayoutColumns {
   readonly seatIds: Float64Array;
@@ -123,23 +116,7 @@ export function layoutOfColumns(columns: LayoutColumns): Layout {
     section: columns.sectionOfRow[row]!,
     seats: columns.seatsOfRows.subarray(at, (at += columns.seatCounts[row]!)),
   }));
-  const groups = new Map<number, GroupPlace>();
-  for (const [index, { id }] of areas.entries()) groups.set(id, { type: GroupType.GA, index });
-  for (const [index, { id }] of rows.entries()) groups.set(id, { type: GroupType.ROW, index });
-  for (const [index, { id, type }] of sections.entries()) groups.set(id, { type, index });
-  return {
-    seatCount: seatIds.length,
-    seatIds,
-    labels,
-    labelOfSeat: columns.labelOfSeat,
-    rowOfSeat,
-    previousSeat,
-    nextSeat,
-    sections,
-    rows,
-    areas,
-    seatIndexes: new SeatIndexes(seatIds),
-    areaIndexes: new Map(areas.map((area, i) => [area.id, i])),
-    groups,
-  };
+  const { labelOfSeat } = columns;
+  const seats = { seatIds, labels, labelOfSeat, rowOfSeat, previousSeat, nextSeat };
+  return withIndexes({ ...seats, sections, rows, areas });
 }

@@ -4,14 +4,14 @@
  */
 import { assert } from "../assert.ts";
 
-/** The zone of a section, row, area or seat. Its key is the id of that object. */
+/** The zone of a section, row, area or seat. Its key is the object's id. */
 export interface ZoneAssignmentRow {
   readonly id: number;
   readonly schemaId: number;
   readonly zoneId: number;
 }
 
-/** What changes together: the objects of one schema get zones, or lose them. */
+/** A joint change: objects of one schema get zones, or lose them. */
 export interface ZoneChange {
   readonly schemaId: number;
   /** Triples: the first id, how many ids follow each other, and their zone; 0 for none. */
@@ -66,7 +66,7 @@ export function eachZone(runs: Float64Array, visit: (id: number, zoneId: number)
   }
 }
 
-/** The zones of the runs. It yields between parts that take little time. */
+/** The zones of the runs. Yields between short parts. */
 export function* zonesInSlices(runs: Float64Array): Generator<void, Map<number, number>> {
   const zones = new Map<number, number>();
   for (let i = 0; i < runs.length; i += RUN_NUMBERS) {
@@ -79,7 +79,7 @@ export function* zonesInSlices(runs: Float64Array): Generator<void, Map<number, 
   return zones;
 }
 
-/** How many objects the runs have. */
+/** The number of objects in the runs. */
 export function countOfRuns(runs: Float64Array): number {
   let count = 0;
   for (let i = 0; i < runs.length; i += RUN_NUMBERS) count += runs[i + 1]!;
@@ -88,7 +88,7 @@ export function countOfRuns(runs: Float64Array): number {
 
 export class ZoneTable implements ReadonlyMap<number, ZoneAssignmentRow> {
   readonly #schemas = new Map<number, Map<number, number>>();
-  /** The schema of the object that was removed last: most likely also that of the next one. */
+  /** The schema of the object removed last: most likely also of the next one. */
   #lastSchemaId = 0;
   size = 0;
 

@@ -1,4 +1,4 @@
-/** Which rows a caller may access: those of its organization, or of its tenant. */
+/** Access of callers to rows: to those of their organization, or of their tenant. */
 import { assert } from "../assert.ts";
 import type { Caller, CommandWith } from "../bodies.ts";
 import type {
@@ -28,9 +28,9 @@ export function refuseEvent(): Refusal {
 }
 
 /**
- * Checks a row that was looked up by its id.
+ * Checks a row found by its id.
  *
- * @param row - Undefined when there is none.
+ * @param row - Undefined for none.
  * @param what - The noun for such a row, for the detail of a refusal.
  * @returns The row, ENTITY_NOT_FOUND, or ACCESS_DENIED when it belongs to another organization.
  */
@@ -58,14 +58,14 @@ export function tenantsOrganization(
   return refuse(Result.ACCESS_DENIED, "This organization belongs to another tenant.");
 }
 
-/** The organization that the caller acts for. */
+/** The caller's organization. */
 export function callersOrganization(state: State, caller: Caller): OrganizationRow {
   const organization = state.catalog.organizations.get(caller.organizationId);
   assert(organization !== undefined, "a caller acts for an organization that exists");
   return organization;
 }
 
-// Looks up rows for a caller by the ids, or the email address, that a request names.
+// Looks up rows for a caller by ids, or an email address, of a request.
 
 interface OnSchema {
   readonly caller: Caller;
@@ -91,8 +91,8 @@ export function findPrice(
 }
 
 /**
- * The schema on which to create or list zones. Those routes have no 404, so a schema that does not
- * exist is ACCESS_DENIED, like one of another organization.
+ * The schema on which to create or list zones. Those routes have no 404, so an unknown schema is
+ * ACCESS_DENIED, like one of another organization.
  */
 export function zonedSchema(
   { catalog }: State,
@@ -121,7 +121,7 @@ export const BUILT_IN_HOLD_TYPES: readonly HoldTypeRow[] = [
   { name: "RESERVED", ttlSeconds: null },
 ];
 
-/** The built-in hold types that the organization has not replaced, then its own. */
+/** The built-in hold types without replaced ones, then the organization's own. */
 export function holdTypesOf({ holdTypes }: OrganizationRow): readonly HoldTypeRow[] {
   const own = new Set(holdTypes.map(({ name }) => name));
   return [...BUILT_IN_HOLD_TYPES.filter(({ name }) => !own.has(name)), ...holdTypes];

@@ -8,17 +8,17 @@ import { type BookingState, SeatState } from "../inventory/states.ts";
 import type { Actor } from "../records.ts";
 import type { AreaFacts, SeatFacts, SeatQuery } from "./seats.ts";
 
-/** Who waits for an answer. */
+/** The client behind a question. */
 export interface WaitingClient {
   /** Set by the trail; to be called when nobody waits any more. */
   onGone: (() => void) | null;
 }
 
-/** One seat, or some places of an area, that went from one state to another. */
+/** A seat, or some places of an area, moved from one state to another. */
 export interface Transition {
   /** The sequence number of the record. */
   readonly sequence: number;
-  /** Position among the event's transitions in that record, from 0. */
+  /** Position among the event's transitions of the record, from 0. */
   readonly ordinal: number;
   /** Milliseconds since 1970. */
   readonly timeMs: number;
@@ -39,11 +39,11 @@ export interface Transition {
   readonly places: number | null;
   /** The price after the transition; 0 for none. */
   readonly priceId: number;
-  /** The sequence number of the lock of the hold that it enters, keeps or leaves; 0 for none. */
+  /** The sequence number of the lock of the entered, kept or left hold; 0 for none. */
   readonly hold: number;
 }
 
-/** What transitions can be sorted by, as the interface names it. */
+/** Sort properties of transitions, as the interface names them. */
 export const TRANSITION_SORTS = [
   "sequence",
   "ordinal",
@@ -73,7 +73,7 @@ export interface TransitionQuery {
   /** Inclusive, as `toSequence` is. */
   readonly fromSequence?: number | undefined;
   readonly toSequence?: number | undefined;
-  /** Transitions that are equal in all of it are listed from the oldest on. */
+  /** Equal transitions are listed from the oldest on. */
   readonly sort: readonly { readonly property: TransitionSort; readonly descending: boolean }[];
   readonly offset: number;
   readonly limit: number;
@@ -84,7 +84,7 @@ export interface TransitionPage {
   readonly total: number;
 }
 
-/** The range of records that the trail covers. */
+/** The records covered by the trail. */
 export interface TrailExtent {
   /** 1 when the trail covers the log from its beginning. */
   readonly firstSequence: number;
@@ -99,7 +99,7 @@ export type Moment = { readonly sequence: number } | { readonly timeMs: number }
 export interface PastSeats {
   readonly seats: readonly SeatFacts[];
   readonly total: number;
-  /** Whether ACTIVE seats could be booked at that moment. */
+  /** True when ACTIVE seats could be booked at the moment. */
   readonly isOnSale: boolean;
 }
 
@@ -107,7 +107,7 @@ interface OfEvent {
   readonly eventId: string;
 }
 
-/** Every question that the trail answers. */
+/** Every question to the trail. */
 export interface AuditQuestions {
   readonly owner: OfEvent;
   readonly transitions: OfEvent & { readonly query: TransitionQuery };
@@ -120,14 +120,14 @@ export interface AuditQuestions {
   readonly reply: { readonly id: string };
 }
 export interface AuditAnswers {
-  /** The id of the organization that has or had the event. */
+  /** The id of the owner, now or before. */
   readonly owner: number;
   readonly transitions: TransitionPage;
   readonly seats: PastSeats;
   readonly areas: readonly AreaFacts[];
   readonly changes: ChangePage;
   readonly columns: ChangeColumns;
-  /** The body of a stored reply that is too long for memory; null when the trail has none. */
+  /** The body of a stored reply too long for memory; null when the trail has none. */
   readonly reply: string | null;
 }
 export type AuditTopic = keyof AuditQuestions;
@@ -135,7 +135,7 @@ export type AuditQuestion<K extends AuditTopic = AuditTopic> = {
   [T in K]: { readonly about: T } & AuditQuestions[T];
 }[K];
 
-/** @returns Who takes turns with others: the organization, or the tenant that names none. */
+/** @returns The key of a fair queue: the organization, or the tenant without one. */
 export function askerOf({ organizationId, tenantId }: Caller): string {
   return String(organizationId || `tenant-${tenantId}`);
 }
@@ -169,7 +169,7 @@ export type AuditOutcome<Value> =
     }
   | { readonly gap: AuditGap; readonly extent: TrailExtent | null };
 
-// A change of an event: what one record changed in it as it is shown, with the values after the
+// A change of an event: the effects of one record on its shown form, with the values after the
 // change. Changes are made from recent records in memory, and from the audit trail; both make the
 // same of the same record.
 
@@ -191,7 +191,7 @@ export interface EventChange {
   readonly areas: readonly AreaAfter[];
   /** Null where it does not change. */
   readonly status: EventStatus | null;
-  /** Whether ACTIVE seats can be booked; null where that does not change. */
+  /** True when ACTIVE seats can be booked; null without a change. */
   readonly bookable: boolean | null;
 }
 
@@ -216,7 +216,7 @@ export interface AreaAfter {
 /** Consecutive changes of an event. */
 export interface ChangePage {
   readonly changes: readonly EventChange[];
-  /** Whether there are later ones. */
+  /** True when there are later ones. */
   readonly hasMore: boolean;
 }
 
@@ -249,7 +249,7 @@ export function byId(a: { readonly id: number }, b: { readonly id: number }): nu
   return a.id - b.id;
 }
 
-/** @param state - Null for a seat that is not in the layout. */
+/** @param state - Null for a seat outside the layout. */
 export function listedState(state: SeatState | null): BookingState | null {
   return state === null || state < SeatState.ACTIVE ? null : (state as BookingState);
 }

@@ -5,14 +5,14 @@ import type { EventRow } from "../catalog.ts";
 import type { Hold, Holds } from "../inventory/holds.ts";
 import type { Partition } from "../inventory/partition.ts";
 import { SeatState } from "../inventory/states.ts";
-import { lastValue } from "../inventory/steps.ts";
+import { drain } from "../inventory/steps.ts";
 import { joinKey } from "../layout/labels.ts";
 import { type Layout, seatIndexOf, seatName } from "../layout/layout.ts";
 import type { State } from "../state.ts";
-import { ranksOf, sortByKeys, type SortKey } from "./order.ts";
+import { pageOf, ranksOf, type SortKey } from "./order.ts";
 import { type AreaFacts, areaFacts } from "./seats.ts";
 
-/** What each sort property compares. */
+/** The compared value of each sort property. */
 const SORT_KEYS = {
   fence: () => (hold) => hold.fence,
   holdType: (holds) => {
@@ -39,7 +39,7 @@ export interface HoldQuery {
   readonly limit: number;
 }
 
-/** What one lock still holds. */
+/** The remaining inventory of one lock. */
 export interface HeldFacts extends Omit<Hold, "seats"> {
   readonly seatIds: readonly number[];
   readonly areas: readonly { readonly areaId: number; readonly places: number }[];
@@ -64,14 +64,14 @@ export function listHolds(partition: Partition, query: HoldQuery): HoldPage {
       return { keyOf: (slot) => keyOf(holds.get(slot)), descending };
     },
   );
-  const page = lastValue(sortByKeys(slots, keys)).subarray(offset, offset + limit);
+  const page = drain(pageOf(slots, keys, offset, offset + limit));
   return {
     holds: Array.from(page, (slot) => heldFacts(partition, slot)),
     total: slots.length,
   };
 }
 
-/** Cost: O(seats that the hold began with + areas of the event). */
+/** Cost: O(first seats of the hold + areas of the event). */
 function heldFacts(partition: Partition, slot: number): HeldFacts {
   const { seats: _, ...hold } = partition.holds.get(slot);
   const { layout, areas } = partition;
@@ -83,7 +83,7 @@ function heldFacts(partition: Partition, slot: number): HeldFacts {
   return { ...hold, seatIds, areas: held.filter(({ places }) => places > 0) };
 }
 
-// What a booking call has moved, as it is right after the call.
+// Inventory moved by a booking call, right after the call.
 
 export interface BookedSeat {
   readonly id: number;
@@ -106,7 +106,7 @@ export interface Booked {
 }
 
 /**
- * @param selection - Of a call that was granted just now.
+ * @param selection - Of a call granted just now.
  * Cost: O(objects of the request).
  */
 export function bookedFacts(state: State, event: EventRow, selection: StateSelection): Booked {

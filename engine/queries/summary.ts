@@ -1,4 +1,4 @@
-/** How many seats and places of an event are in each state: in all, by price and by section. */
+/** Counts of seats and places of an event by state: in all, by price and by section. */
 import type { EventRow, SchemaRow } from "../catalog.ts";
 import type { Partition } from "../inventory/partition.ts";
 import { BOOKING_STATES, SeatState } from "../inventory/states.ts";
@@ -11,7 +11,7 @@ export interface StateCounts {
   locked: number;
   sold: number;
   blocked: number;
-  /** Without a price, so that they cannot be booked. */
+  /** Without a price, so not bookable. */
   unpriced: number;
 }
 
@@ -28,7 +28,7 @@ export interface GroupSummary extends StateCounts {
 
 export interface EventSummary {
   readonly total: StateCounts;
-  /** In order of id. What was sold and has lost its price is in none of them. */
+  /** In order of id. Sold inventory without a price is in none of them. */
   readonly byPrice: readonly PriceSummary[];
   /** In order of id. */
   readonly bySection: readonly GroupSummary[];
@@ -85,7 +85,7 @@ function countSeats({ layout, state, price }: Partition, slots: Iterable<number>
   return { ofSection, ofPrice };
 }
 
-/** @param index - Which of the sets of counts. */
+/** @param index - The number of the set of counts. */
 function countsOf(counts: Uint32Array, index: number): StateCounts {
   const of = (state: SeatState) => counts[index * STATE_COUNT + state]!;
   return {
@@ -97,7 +97,7 @@ function countsOf(counts: Uint32Array, index: number): StateCounts {
   };
 }
 
-/** @param capacity - The places that a price would put on sale. */
+/** @param capacity - The places a price would put on sale. */
 function countPlaces({ areas }: Partition, area: number, capacity: number): StateCounts {
   const [active, locked, sold, blocked] = BOOKING_STATES.map((state) => areas.places(area, state));
   const isPriced = areas.price[area] !== 0;
@@ -113,8 +113,7 @@ function addTo(sum: StateCounts, { active, locked, sold, blocked, unpriced }: St
   sum.unpriced += unpriced;
 }
 
-// How many seats and places a schema has. Before a layout is stored, that is what was declared;
-// afterwards it is what is drawn.
+// Capacities of a schema: the declared ones until a layout is stored, then the drawn ones.
 
 /** Null where nothing is declared. */
 type Capacities = Pick<SchemaRow, "seatsCapacity" | "gaCapacity">;
@@ -132,10 +131,9 @@ export function capacitiesOf(state: State, schema: SchemaRow): Capacities {
 }
 
 /**
- * The places of the one area without a capacity of its own: what the others leave of the declared
- * total.
+ * The places of the one area without its own capacity: the rest of the declared total.
  *
- * @returns Null when several areas have no capacity, no total is declared, or nothing is left.
+ * @returns Null with several such areas, without a declared total, or without a rest.
  */
 export function remainingPlaces(layout: Layout, total: number | null): number | null {
   const openAreas = layout.areas.filter(({ capacity }) => capacity === null);

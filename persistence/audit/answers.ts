@@ -1,6 +1,6 @@
 /** Answers questions from the file of the audit trail, in slices. */
 import type { PriceRow } from "../../engine/catalog.ts";
-import { Partition } from "../../engine/inventory/partition.ts";
+import { Partition, unpricedSeats } from "../../engine/inventory/partition.ts";
 import { BOOKING_STATES } from "../../engine/inventory/states.ts";
 import { buildLayout, type Layout } from "../../engine/layout/layout.ts";
 import {
@@ -220,7 +220,7 @@ class PastEvents {
     { number, sequence }: { readonly number: number; readonly sequence: number },
   ): Slices<PastEvent> {
     const sql = this.#sql;
-    const partition = new Partition(layout, Number(sql.row(CREATED, number)?.["timeMs"]));
+    const createdAtMs = Number(sql.row(CREATED, number)?.["timeMs"]);
     const prices = new Map<number, PriceRow>();
     const slots = new Map<number, number>([[0, 0]]);
     for (const { id, slot, name } of sql.list(PRICES, number, sequence)) {
@@ -231,24 +231,26 @@ class PastEvents {
       slots.set(row.id, row.slot);
     }
     const table = yield* tableAt(sql, number, sequence, SLICE_ROWS);
+    const columns = unpricedSeats(layout.seatCount, createdAtMs);
+    const changed: number[] = [];
+    for (const [seat, id] of layout.seatIds.entries()) {
+      const slot = table.find(keyOf(id, false));
+      if (slot !== undefined) {
+        columns.state[seat] = table.state(slot)!;
+        columns.price[seat] = slots.get(table.priceId(slot))!;
+        columns.changedAtMs[seat] = table.timeMs(slot);
+        changed.push(seat);
+      }
+      if (seat % SLICE_SEATS === SLICE_SEATS - 1) yield;
+    }
+    const partition = new Partition(layout, createdAtMs, columns);
     for (const [area, { id }] of layout.areas.entries()) {
       const slot = table.find(keyOf(id, true));
       if (slot === undefined) continue;
       partition.areas.price[area] = slots.get(table.priceId(slot))!;
       placeArea(partition, area, table, slot);
     }
-    const changed: number[] = [];
-    for (const [seat, id] of layout.seatIds.entries()) {
-      const slot = table.find(keyOf(id, false));
-      if (slot !== undefined) {
-        partition.state[seat] = table.state(slot)!;
-        partition.price[seat] = slots.get(table.priceId(slot))!;
-        partition.changedAtMs[seat] = table.timeMs(slot);
-        changed.push(seat);
-      }
-      if (seat % SLICE_SEATS === SLICE_SEATS - 1) yield;
-    }
-    const { changedAtMs } = partition;
+    const { changedAtMs } = columns;
     // Seats that changed at the same time may come in any order.
     changed.sort((a, b) => changedAtMs[a]! - changedAtMs[b]!);
     for (const seat of changed) partition.changes.touch(seat);

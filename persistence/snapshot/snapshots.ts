@@ -10,7 +10,7 @@
  */
 import { affectedPartitions, replacedPartitions } from "../../engine/apply.ts";
 import { assert, Broken } from "../../engine/assert.ts";
-import { copyPartition, ImagePacker } from "../../engine/inventory/image.ts";
+import { copyPartition, packInSteps } from "../../engine/inventory/image.ts";
 import type { Partition } from "../../engine/inventory/partition.ts";
 import type { Observer } from "../../engine/ports.ts";
 import { type CatalogRecord, type LogRecord, RecordType } from "../../engine/records.ts";
@@ -25,8 +25,6 @@ import {
 } from "./build.ts";
 import { type CatalogCopy, copyCatalog, packSequences } from "./file.ts";
 
-/** Holds that are flattened in one step. */
-const SLOTS_PER_STEP = 2_000;
 /** A turn that has taken less time continues with another step. */
 export const TURN_MS = 1;
 /** After a failure, for example on a full disk. */
@@ -291,10 +289,10 @@ export class Snapshots implements Observer {
     snapshot.catalog = null;
     const [copy] = snapshot.copies;
     if (copy !== undefined) {
-      const image = copy.packer.step(SLOTS_PER_STEP);
-      if (image === null) return true;
+      const step = copy.packing.next();
+      if (step.done !== true) return true;
       snapshot.copies.shift();
-      writer.add({ number: copy.number, sequence: copy.sequence, image });
+      writer.add({ number: copy.number, sequence: copy.sequence, image: step.value });
       return true;
     }
     const [number] = snapshot.pending;
@@ -308,13 +306,13 @@ export class Snapshots implements Observer {
     const retained = snapshot.retained.get(number);
     const partition = retained?.partition ?? this.#options.state.partitions.get(number);
     assert(partition !== undefined, "a partition is kept until it is copied");
-    const packer = new ImagePacker(copyPartition(partition));
+    const packing = packInSteps(copyPartition(partition));
     snapshot.pending.delete(number);
     snapshot.retained.delete(number);
     // One that was retained has changed since.
     if (retained === undefined) this.#changed.delete(number);
     const sequence = retained?.sequence ?? this.#sequence;
-    snapshot.copies.push({ number, sequence, packer });
+    snapshot.copies.push({ number, sequence, packing });
     snapshot.imageSequence = Math.max(snapshot.imageSequence, sequence);
   }
 
@@ -403,7 +401,7 @@ function errorOf(thrown: unknown): Error {
 interface Copy {
   readonly number: number;
   readonly sequence: number;
-  readonly packer: ImagePacker;
+  readonly packing: ReturnType<typeof packInSteps>;
 }
 
 /** A partition that was removed or replaced before it could be copied. */

@@ -1,6 +1,6 @@
 /** Paged lists: the query parameters, the order, and the documented wrapper. */
 import { nameKey } from "../../engine/layout/layout.ts";
-import { sortByKeys, sortInSteps, type SortKey } from "../../engine/queries/order.ts";
+import { pageOf, sortInSteps, type SortKey } from "../../engine/queries/order.ts";
 import { isRefused, refuseInvalid } from "../../engine/results.ts";
 import {
   BOOLEAN,
@@ -143,8 +143,10 @@ function* pageInSteps<Row extends Identified>(
   }
   let sorted: readonly Row[];
   if (sort.length > 0) {
-    const order = yield* orderOf(rows, { sort, keys }, view);
-    sorted = Array.from(order.subarray(offset, offset + limit), (i) => rows[i]!);
+    const sortedBy = yield* keysOf(rows, { sort, keys }, view);
+    const indexes = Uint32Array.from(rows.keys());
+    const page = yield* pageOf(indexes, sortedBy, offset, offset + limit);
+    sorted = Array.from(page, (i) => rows[i]!);
   } else {
     const isByCreation = typeof rows[0]?.id === "string";
     const byId = isByCreation ? rows : rows.toSorted((a, b) => compare(a.id, b.id));
@@ -153,12 +155,12 @@ function* pageInSteps<Row extends Identified>(
   return pageAnswer(sorted.map(view), rows.length, query);
 }
 
-/** @returns Indexes of the rows in their order. */
-function* orderOf<Row extends Identified>(
+/** @returns By the index of a row: its keys. */
+function* keysOf<Row extends Identified>(
   rows: readonly Row[],
   { sort, keys }: Pick<Paging, "keys"> & { readonly sort: Range<string>["sort"] },
   view: Showing<Row>["view"],
-): Generator<void, Uint32Array> {
+): Generator<void, SortKey[]> {
   /** By property. Only its first criterion can matter. */
   const columns = new Map<string, unknown[]>();
   const criteria = sort.filter(
@@ -180,7 +182,7 @@ function* orderOf<Row extends Identified>(
     const ranks = yield* ranksOf(ids, (id) => id as number | string);
     sortedBy.push({ keyOf: (i) => ranks[i]!, descending: false });
   }
-  return yield* sortByKeys(Uint32Array.from(rows.keys()), sortedBy);
+  return sortedBy;
 }
 
 /** @returns The rank of each value by its key; equal keys have the same rank. */

@@ -12,7 +12,7 @@ export interface Rendered {
   readonly headings: readonly Heading[];
 }
 
-/** Resolves the links of the Markdown files, and code that has a page of its own. */
+/** Resolves the links of the Markdown files, and code with a page of its own. */
 export interface Links {
   /** @returns Where the target of a link is served; the target itself for all others. */
   readonly target: (href: string) => string;
@@ -64,7 +64,7 @@ export function renderMarkdown(text: string, links: Links): Rendered {
   return { html: marked.parse(text, { async: false }), headings };
 }
 
-/** The id that code hosts give to a heading. */
+/** The id of a heading, as on code hosts. */
 export function slugOf(heading: string): string {
   return heading
     .toLowerCase()

@@ -6,10 +6,10 @@ import type { QueryParameter } from "../api/validate.ts";
 import { BinaryProtocol } from "../commands/binary-protocol.ts";
 import { ANSWERS_FRAME, COMMANDS_FRAME, CREDIT, LIMITS, SOCKET_PATH } from "../commands/command.ts";
 import { JsonProtocol } from "../commands/json-protocol.ts";
-import { problemAnswer, type Refused, REPLIES } from "../http/answers.ts";
+import { REPLIES } from "../http/answers.ts";
 import { CHANGES, HEARTBEAT, SNAPSHOT, STREAM_PATH } from "../live/message.ts";
 import { readPackageFile } from "./package-files.ts";
-import { ERROR_ENTRIES } from "./pages.ts";
+import { ERROR_CODES, ERROR_ENTRIES, exampleProblem } from "./pages.ts";
 import {
   codeLink,
   type Example,
@@ -20,12 +20,11 @@ import {
   type TagText,
 } from "./schemas.ts";
 
-// The problems that an operation can answer, and the components that describe each error code.
+// The problems of an operation, and the components of each error code.
 
 const PROBLEM_MEDIA = "application/problem+json";
-const EXAMPLE_TIME_MS = Date.UTC(2030, 4, 1, 18, 0, 0, 123);
 
-/** Error codes that the front adds to every route of a kind. */
+/** Error codes added by the front to every route of a kind. */
 const FRONT_CODES: readonly (readonly [(route: Route) => boolean, readonly string[]])[] = [
   [isGuarded, ["VALIDATION_FAILED", "MALFORMED_REQUEST", "ACCESS_DENIED", "RATE_LIMITED"]],
   [takesBody, ["VALIDATION_FAILED", "MALFORMED_REQUEST", "UNSUPPORTED_MEDIA_TYPE"]],
@@ -47,7 +46,7 @@ export function isOfOrganization({ access }: Route): boolean {
   return !WITHOUT_ORGANIZATION.has(access);
 }
 
-/** The history before a move stays in the cell that has it. */
+/** The history before a move stays in its cell. */
 export function moves(route: Route): boolean {
   return isOfOrganization(route) && route.isHistory !== true;
 }
@@ -60,7 +59,7 @@ function takesBody({ body }: Route): boolean {
   return body !== undefined;
 }
 
-/** What an operation refuses with an error code. */
+/** An error code of an operation. */
 interface Refusal extends RefusalText {
   readonly status: number;
 }
@@ -103,7 +102,7 @@ function problemSchemas(): Record<string, object> {
   );
 }
 
-/** The schema of a problem with fewer values than its base, which is the name of a schema. */
+/** The schema of a problem with fewer values than the schema named `base`. */
 function refinedProblem(base: string, fieldCodes: readonly string[], errorCode?: string): object {
   const code = { type: "string", enum: fieldCodes };
   const items = refined("ErrorDetail", { code });
@@ -117,22 +116,10 @@ function refined(base: string, properties: object): object {
   return { allOf: [{ $ref: `#/components/schemas/${base}` }, { type: "object", properties }] };
 }
 
-/** An example per error code, for operations without one of their own. */
-function problemExamples(): Record<string, object> {
-  return Object.fromEntries(
-    Object.entries(ERROR_ENTRIES).map(([errorCode, { cause, example }]) => {
-      const row = Object.entries(REPLIES).find(([, reply]) => reply.errorCode === errorCode)!;
-      const problem = { refused: Number(row[0]) as Refused, ...example };
-      const { body } = problemAnswer(problem, example.path, EXAMPLE_TIME_MS);
-      return [errorCode, { summary: cause, value: JSON.parse(String(body)) as unknown }];
-    }),
-  );
-}
-
 const JSON_MEDIA = "application/json";
 const AUTH_TAG = "Login";
 
-/** The parts of the document that do not depend on the routes. */
+/** The parts of the document without routes. */
 const FRAME = "server/docs/document.json";
 interface Frame {
   readonly info: object;
@@ -179,8 +166,14 @@ export function openApiDocument(routes: readonly Route[], version: string): obje
     paths,
     components: {
       ...components,
+      // For operations without an example of their own.
       examples: Object.fromEntries(
-        Object.entries(problemExamples()).filter(([code]) => used.includes(`/examples/${code}"`)),
+        Object.entries(ERROR_ENTRIES)
+          .filter(([code]) => used.includes(`/examples/${code}"`))
+          .map(([code, { cause }]) => {
+            const error = ERROR_CODES.find((one) => one.code === code)!;
+            return [code, { summary: cause, value: exampleProblem(error) }];
+          }),
       ),
       schemas: { ...maker.schemas.all, ...problemSchemas() },
       responses: maker.responses,
@@ -207,7 +200,7 @@ function described(routes: readonly Route[], tags: readonly TagText[]) {
 
 class OperationMaker {
   readonly schemas = new Schemas();
-  /** Answers that several operations share. */
+  /** Answers shared by several operations. */
   readonly responses: Record<string, object> = {};
 
   operation(route: Route, text: OperationText, tag: string): object {
@@ -307,7 +300,7 @@ class OperationMaker {
     );
   }
 
-  /** A problem that is described with the words of the error codes alone is shared. */
+  /** A problem without words of its own is shared. */
   #problem(
     route: Route,
     status: number,
@@ -417,14 +410,14 @@ function exampleOf(shape: Shape, text: string | null | undefined): object {
   return { example: shape["type"] === "string" ? text : (JSON.parse(text) as unknown) };
 }
 
-/** Segments of paths whose id is not that of their singular. */
+/** Segments of paths whose noun is not their singular. */
 const NOUNS: Readonly<Record<string, string>> = {
   series: "series",
   seatmap: "schema",
   clone: "schema to clone, or of the clone operation",
 };
 
-/** What an id in a path identifies: the last noun before it. */
+/** An id in a path belongs to the last noun before it. */
 function idText(path: string, name: string): string {
   const noun = name === "id" ? path.slice(0, path.indexOf("{id}")).split("/").at(-2)! : name;
   const words = NOUNS[noun] ?? noun.replace(/(Id|s)$/, "").replaceAll("_", " ");
@@ -433,136 +426,132 @@ function idText(path: string, name: string): string {
 
 // The AsyncAPI 3 document: the messages of the WebSockets, derived from their shapes.
 
-const CHANNEL = "bookingCommands";
 const DESCRIPTION =
   "The WebSockets of the service: booking commands, and the stream of an event. The guide at " +
   "/docs/commands and /docs/live describes close codes, and the binary layout of commands.";
+const STREAM_PROTOCOLS = ["frontrow.stream.v1+json", "frontrow.stream.v1+msgpack"];
+
+interface Message {
+  readonly summary: string;
+  readonly contentType: string;
+  readonly payload: object;
+  readonly examples?: readonly object[];
+}
+
+interface Channel {
+  readonly address: string;
+  readonly description: string;
+  readonly parameters?: object;
+  readonly messages: Readonly<Record<string, Message>>;
+  /** Headers and query of the opening request. */
+  readonly handshake: object;
+}
 
 export function asyncApiDocument(version: string): object {
   const schemas = new Schemas();
-  const names = [new JsonProtocol(), new BinaryProtocol()].map(({ name }) => name);
-  const [json, binary] = names;
-  const bytes = { type: "string", contentEncoding: "binary" };
-  const messages = {
-    credit: {
-      summary: "The first message of the server: what a client may send.",
-      contentType: "application/json",
-      payload: schemas.refer(CREDIT, "Credit"),
-      examples: [{ payload: { type: "credit", ...LIMITS } }],
-    },
-    commands: {
-      summary: `A frame of commands (${json}).`,
-      contentType: "application/json",
-      payload: schemas.refer(COMMANDS_FRAME, "Command"),
-    },
-    answers: {
-      summary: `The answers to commands, in their order (${json}).`,
-      contentType: "application/json",
-      payload: schemas.refer(ANSWERS_FRAME, "CommandAnswer"),
-    },
-    binaryCommands: {
-      summary: `A frame of commands and handles in the binary layout (${binary}).`,
-      contentType: "application/octet-stream",
-      payload: bytes,
-    },
-    binaryAnswers: {
-      summary: `The answers to commands in the binary layout (${binary}).`,
-      contentType: "application/octet-stream",
-      payload: bytes,
-    },
+  const channels = {
+    bookingCommands: commandChannel(schemas),
+    eventStream: streamChannel(schemas),
   };
-  const stream = streamChannel(schemas);
-  const refer = (name: string) => ({ $ref: `#/channels/${CHANNEL}/messages/${name}` });
-  const operation = (action: string, ...sent: readonly (keyof typeof messages)[]) => ({
+  const operation = (action: string, channel: keyof typeof channels, ...names: string[]) => ({
     action,
-    channel: { $ref: `#/channels/${CHANNEL}` },
-    messages: sent.map(refer),
+    channel: { $ref: `#/channels/${channel}` },
+    messages: names.map((name) => ({ $ref: `#/channels/${channel}/messages/${name}` })),
   });
   return {
     asyncapi: "3.0.0",
     info: { title: "Frontrow", version, description: DESCRIPTION },
-    channels: {
-      [CHANNEL]: {
-        address: SOCKET_PATH,
-        description: "The command socket of an organization.",
-        messages: Object.fromEntries(
-          Object.keys(messages).map((name) => [name, { $ref: `#/components/messages/${name}` }]),
-        ),
-        bindings: { ws: { method: "GET", headers: handshake(names), bindingVersion: "0.1.0" } },
-      },
-      ...stream.channels,
-    },
+    channels: Object.fromEntries(
+      Object.entries(channels).map(([name, { messages, handshake, ...channel }]) => {
+        const refer = (message: string) => ({ $ref: `#/components/messages/${message}` });
+        const names = Object.keys(messages);
+        return [
+          name,
+          {
+            ...channel,
+            messages: Object.fromEntries(names.map((message) => [message, refer(message)])),
+            bindings: { ws: { method: "GET", ...handshake, bindingVersion: "0.1.0" } },
+          },
+        ];
+      }),
+    ),
     operations: {
-      takeCommands: operation("receive", "commands", "binaryCommands"),
-      sendAnswers: operation("send", "credit", "answers", "binaryAnswers"),
-      ...stream.operations,
+      takeCommands: operation("receive", "bookingCommands", "commands", "binaryCommands"),
+      sendAnswers: operation("send", "bookingCommands", "credit", "answers", "binaryAnswers"),
+      sendChanges: operation("send", "eventStream", ...Object.keys(channels.eventStream.messages)),
     },
-    components: { messages: { ...messages, ...stream.messages }, schemas: schemas.all },
+    components: {
+      messages: { ...channels.bookingCommands.messages, ...channels.eventStream.messages },
+      schemas: schemas.all,
+    },
   };
 }
 
-function handshake(names: readonly string[]): object {
+function jsonMessage(summary: string, payload: object, example?: object): Message {
+  const examples = example === undefined ? {} : { examples: [{ payload: example }] };
+  return { summary, contentType: JSON_MEDIA, payload, ...examples };
+}
+
+/** @param protocols - Values of `Sec-WebSocket-Protocol`. */
+function handshakeHeaders(protocols: readonly string[]) {
   const key = { type: "string", description: "The secret key of the organization." };
-  const protocol = { type: "string", enum: names };
-  const properties = { "X-API-Key": key, "Sec-WebSocket-Protocol": protocol };
-  return { type: "object", properties, required: ["X-API-Key"] };
+  const protocol = { type: "string", enum: protocols };
+  return { type: "object", properties: { "X-API-Key": key, "Sec-WebSocket-Protocol": protocol } };
 }
 
-// The stream of an event as a part of the AsyncAPI document.
-
-const STREAM_CHANNEL = "eventStream";
-const PROTOCOLS = ["frontrow.stream.v1+json", "frontrow.stream.v1+msgpack"];
-
-/** Channel, operation and messages, to be joined with those of the other WebSockets. */
-function streamChannel(schemas: Schemas) {
-  const messages = {
-    snapshot: {
-      summary: "The whole map of the event: the first message, unless changes continue one.",
-      contentType: "application/json",
-      payload: schemas.refer(SNAPSHOT, "StreamSnapshot"),
-    },
-    changes: {
-      summary: "What has changed, oldest first.",
-      contentType: "application/json",
-      payload: schemas.refer(CHANGES, "StreamChanges"),
-    },
-    heartbeat: {
-      summary: "After 15 seconds without a change.",
-      contentType: "application/json",
-      payload: schemas.refer(HEARTBEAT, "StreamHeartbeat"),
-      examples: [{ payload: { type: "heartbeat", sequence: 4_713 } }],
-    },
-  };
-  const names = Object.keys(messages);
-  const channel = { $ref: `#/channels/${STREAM_CHANNEL}` };
-  const inChannel = names.map((name) => ({
-    $ref: `#/channels/${STREAM_CHANNEL}/messages/${name}`,
-  }));
+function commandChannel(schemas: Schemas): Channel {
+  const names = [new JsonProtocol(), new BinaryProtocol()].map(({ name }) => name);
+  const [json, binary] = names;
+  const binaryMessage = (summary: string): Message => ({
+    summary,
+    contentType: "application/octet-stream",
+    payload: { type: "string", contentEncoding: "binary" },
+  });
+  const credit = schemas.refer(CREDIT, "Credit");
+  const commands = schemas.refer(COMMANDS_FRAME, "Command");
+  const answers = schemas.refer(ANSWERS_FRAME, "CommandAnswer");
   return {
-    messages,
-    channels: {
-      [STREAM_CHANNEL]: {
-        address: STREAM_PATH,
-        description: "The changes of one event. The guide at /docs/live describes its close codes.",
-        parameters: { id: { description: "The id of the event." } },
-        messages: Object.fromEntries(
-          names.map((name) => [name, { $ref: `#/components/messages/${name}` }]),
-        ),
-        bindings: { ws: { method: "GET", ...streamHandshake(), bindingVersion: "0.1.0" } },
-      },
+    address: SOCKET_PATH,
+    description: "The command socket of an organization.",
+    messages: {
+      credit: jsonMessage("The first message of the server: what a client may send.", credit, {
+        type: "credit",
+        ...LIMITS,
+      }),
+      commands: jsonMessage(`A frame of commands (${json}).`, commands),
+      answers: jsonMessage(`The answers to commands, in their order (${json}).`, answers),
+      binaryCommands: binaryMessage(
+        `A frame of commands and handles in the binary layout (${binary}).`,
+      ),
+      binaryAnswers: binaryMessage(`The answers to commands in the binary layout (${binary}).`),
     },
-    operations: { sendChanges: { action: "send", channel, messages: inChannel } },
+    handshake: { headers: { ...handshakeHeaders(names), required: ["X-API-Key"] } },
   };
 }
 
-function streamHandshake(): object {
-  const key = { type: "string", description: "The secret key of the organization." };
-  const protocol = { type: "string", enum: PROTOCOLS };
-  const properties = { "X-API-Key": key, "Sec-WebSocket-Protocol": protocol };
+function streamChannel(schemas: Schemas): Channel {
+  const first = "The whole map of the event: the first message, unless changes continue one.";
   const since = { type: "integer", description: "Send the changes after this sequence number." };
   const ticket = { type: "string", description: "A ticket for the event, in place of the key." };
   return {
-    headers: { type: "object", properties },
-    query: { type: "object", properties: { since, ticket } },
+    address: STREAM_PATH,
+    description: "The changes of one event. The guide at /docs/live describes its close codes.",
+    parameters: { id: { description: "The id of the event." } },
+    messages: {
+      snapshot: jsonMessage(first, schemas.refer(SNAPSHOT, "StreamSnapshot")),
+      changes: jsonMessage(
+        "What has changed, oldest first.",
+        schemas.refer(CHANGES, "StreamChanges"),
+      ),
+      heartbeat: jsonMessage(
+        "After 15 seconds without a change.",
+        schemas.refer(HEARTBEAT, "StreamHeartbeat"),
+        { type: "heartbeat", sequence: 4_713 },
+      ),
+    },
+    handshake: {
+      headers: handshakeHeaders(STREAM_PROTOCOLS),
+      query: { type: "object", properties: { since, ticket } },
+    },
   };
 }

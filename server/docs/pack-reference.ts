@@ -1,6 +1,6 @@
 /**
  * Writes the script of the API reference to standard output, compressed. The build runs it, so that
- * the package ships this one file and none of the packages that it comes from.
+ * the package ships this one file and none of its source packages.
  */
 import { gzipSync } from "node:zlib";
 import { readBeside } from "./package-files.ts";

@@ -1,4 +1,4 @@
-/** Reads files that ship with the package, and one of a development dependency for the build. */
+/** Reads files of the package, and one of a development dependency for the build. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
@@ -7,6 +7,18 @@ import { type Answer, inflated } from "../http/answers.ts";
 
 const { resolve } = createRequire(import.meta.url);
 const ROOT = path.dirname(resolve("frontrow/package.json"));
+
+const TYPES: Readonly<Record<string, string>> = {
+  css: "text/css; charset=utf-8",
+  html: "text/html; charset=utf-8",
+  js: "text/javascript; charset=utf-8",
+  svg: "image/svg+xml",
+};
+
+/** The media type of a file, by its ending. */
+export function mediaTypeOf(name: string): string {
+  return TYPES[name.split(".").at(-1)!]!;
+}
 
 /** @param name - From the root of the package. */
 export function readPackageFile(name: string): Buffer {
@@ -37,28 +49,19 @@ const FOLDER = "dist/server/console";
 export const CONSOLE_PATH = "/console";
 const PAGE = "index.html";
 
-const TYPES: Readonly<Record<string, string>> = {
-  css: "text/css; charset=utf-8",
-  html: "text/html; charset=utf-8",
-  js: "text/javascript; charset=utf-8",
-  svg: "image/svg+xml",
-};
-
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; " +
   "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
   "require-trusted-types-for 'script'";
+export const NO_SNIFF = ["X-Content-Type-Options", "nosniff"] as const;
 const PAGE_HEADERS = [
-  ["X-Content-Type-Options", "nosniff"],
+  NO_SNIFF,
   ["Referrer-Policy", "no-referrer"],
   ["Cache-Control", "no-cache"],
   ["Content-Security-Policy", POLICY],
 ] as const;
 /** The name of an asset has the hash of its content. */
-const ASSET_HEADERS = [
-  ["X-Content-Type-Options", "nosniff"],
-  ["Cache-Control", "public, max-age=31536000, immutable"],
-] as const;
+const ASSET_HEADERS = [NO_SNIFF, ["Cache-Control", "public, max-age=31536000, immutable"]] as const;
 
 interface ConsoleFile {
   readonly path: string;
@@ -72,7 +75,7 @@ export function consoleFiles(): readonly ConsoleFile[] {
     const isPage = name === PAGE;
     const compressed: Answer = {
       status: 200,
-      type: TYPES[name.split(".").at(-1)!]!,
+      type: mediaTypeOf(name),
       body: gzipSync(readPackageFile(`${FOLDER}/${name}`)),
       headers: isPage ? PAGE_HEADERS : ASSET_HEADERS,
     };

@@ -1,6 +1,6 @@
 /**
  * The list of pages and files. A request can only name a path of this list, never a file. A start
- * needs no more than this: what makes the pages is loaded with the first of them.
+ * needs no more than this: the renderer is loaded with the first page.
  */
 import type { FieldError } from "../../engine/results.ts";
 import { problemAnswer, type Refused, REPLIES } from "../http/answers.ts";
@@ -12,9 +12,9 @@ import { readPackageFile } from "./package-files.ts";
 interface ErrorEntry {
   /** One sentence. This text and the next one are Markdown. */
   readonly cause: string;
-  /** What a client does, in one or two paragraphs. */
+  /** Advice for the client, in one or two paragraphs. */
   readonly client: string;
-  /** The values of `errors[].code` that come with it, and what each means. */
+  /** Its values of `errors[].code` with their meanings. */
   readonly fieldCodes: Readonly<Record<string, string>>;
   readonly example: ErrorExample;
 }
@@ -54,7 +54,7 @@ export interface ErrorCode {
 
 const EXAMPLE_TIME_MS = Date.UTC(2030, 4, 1, 18, 0, 0, 123);
 
-/** Every code that has an entry, by status, with the title of its first row in the table. */
+/** Every code with an entry, by status, with the title of its first row in the table. */
 export const ERROR_CODES: readonly ErrorCode[] = Object.entries(ERROR_ENTRIES)
   .flatMap(([code, entry]) => {
     const row = Object.entries(REPLIES).find(([, { errorCode }]) => errorCode === code);
@@ -72,9 +72,15 @@ export function errorList(intro: string): string {
   return [intro.trim(), "", "| code | status | cause |", "|---|---|---|", ...rows].join("\n");
 }
 
-export function errorPage({ code, status, title, entry, refused }: ErrorCode): string {
-  const { cause, client, fieldCodes, example } = entry;
+/** The example of an error code as the server answers it. */
+export function exampleProblem({ entry: { example }, refused }: ErrorCode): unknown {
   const { body } = problemAnswer({ refused, ...example }, example.path, EXAMPLE_TIME_MS);
+  return JSON.parse(String(body));
+}
+
+export function errorPage(error: ErrorCode): string {
+  const { code, status, title, entry } = error;
+  const { cause, client, fieldCodes } = entry;
   const codes = Object.entries(fieldCodes).map(([name, text]) => `| \`${name}\` | ${text} |`);
   return [
     `# ${code}`,
@@ -86,7 +92,7 @@ export function errorPage({ code, status, title, entry, refused }: ErrorCode): s
       ? []
       : ["## Codes in `errors[]`", ["| code | meaning |", "|---|---|", ...codes].join("\n")]),
     "## Example",
-    `\`\`\`json\n${JSON.stringify(JSON.parse(String(body)), null, 2)}\n\`\`\``,
+    `\`\`\`json\n${JSON.stringify(exampleProblem(error), null, 2)}\n\`\`\``,
     "See [all error codes](/docs/errors/) and [retries](retries.md).",
   ].join("\n\n");
 }
@@ -125,7 +131,7 @@ export const SOURCES: readonly Source[] = [
   { group: "Operation", file: `${GUIDE}/faults.md`, path: "/docs/faults" },
 ];
 
-/** Files that are served as they are. */
+/** Files served as they are. */
 export const ASSETS: Readonly<Record<string, string>> = {
   "server/docs/assets/style.css": "/docs/style.css",
   "server/docs/assets/icon.svg": "/docs/icon.svg",

@@ -11,7 +11,7 @@ import {
 import { PAGEABLE, SORT } from "../api/page.ts";
 import { readPackageFile } from "./package-files.ts";
 
-/** Objects that no operation names, because they are only part of other ones. */
+/** Objects that are only parts of others. */
 const SHARED: Readonly<Record<string, Shape>> = {
   ErrorDetail: ERROR_DETAIL,
   Problem: PROBLEM,
@@ -23,7 +23,7 @@ const SHARED: Readonly<Record<string, Shape>> = {
   AreaPlaces: AREA_COUNTS,
 };
 
-/** Formats that other tools know. */
+/** Formats known to other tools. */
 const FORMATS = new Set(["uuid", "int64", "email", "date-time"]);
 /** The formats of this project as patterns, for plain JSON Schema. */
 const DATE_TIME = "\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,9})?)?";
@@ -97,7 +97,7 @@ function publicFormat(format: unknown): object {
 // per operation. `server/docs/operations/README.md` describes their form.
 
 const FOLDER = "server/docs/operations";
-/** In the order of the document. A client that starts with nothing calls them in this order. */
+/** In the order of the document. A new client calls them in this order. */
 const FILES = [
   "management",
   "login",
@@ -130,11 +130,11 @@ export interface OperationText {
   /** Names of the schemas of body and answer; empty when there is none to name. */
   readonly takes: string;
   readonly returns: string;
-  /** A security scheme that the access of the route does not imply. */
+  /** A security scheme beyond those of the access. */
   readonly scheme: string;
   readonly isSchemeOptional: boolean;
   readonly description: string;
-  /** The sentence that describes the successful answer. */
+  /** The sentence about the successful answer. */
   readonly success: string;
   /** Refusals besides those of every route of its kind. */
   readonly refusals: readonly RefusalText[];
@@ -143,7 +143,7 @@ export interface OperationText {
 
 export interface RefusalText {
   readonly errorCode: string;
-  /** The values of `errors[].code`; empty for all that the error code has. */
+  /** The values of `errors[].code`; empty for all of the error code. */
   readonly fieldCodes: readonly string[];
   readonly text: string;
 }

@@ -2,7 +2,7 @@
 import type { Answer } from "../http/answers.ts";
 import { htmlDocument, type MenuEntry, type MenuGroup, pageOf } from "./frame.ts";
 import { escapeHtml, type Links, renderMarkdown } from "./markdown.ts";
-import { readPackageFile } from "./package-files.ts";
+import { mediaTypeOf, NO_SNIFF, readPackageFile } from "./package-files.ts";
 import {
   ASSETS,
   ERROR_CODES,
@@ -14,13 +14,13 @@ import {
   SOURCES,
 } from "./pages.ts";
 
-// The page of the API reference: Scalar over the OpenAPI document. Everything that would ask
-// another host is off; the policy of the page forbids it, too.
+// The page of the API reference: Scalar over the OpenAPI document. Requests to
+// other hosts are off, and forbidden by the policy of the page.
 
 const CONFIGURATION = {
   url: "/openapi.json",
   authentication: { preferredSecurityScheme: "apiKey" },
-  // In the browser's local storage, so that a reload keeps the key.
+  // In the browser's local storage, so a reload keeps the key.
   persistAuth: true,
   defaultOpenFirstTag: false,
   defaultOpenAllTags: false,
@@ -77,7 +77,6 @@ const SAME_HOST_WITH_SCRIPT =
   "img-src 'self' data:; font-src 'self' data:; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-const NO_SNIFF = ["X-Content-Type-Options", "nosniff"] as const;
 const AN_HOUR = ["Cache-Control", "max-age=3600"] as const;
 const COMPRESSED = ["Content-Encoding", "gzip"] as const;
 
@@ -128,17 +127,10 @@ function titleIn(markdown: string): string {
 
 function html(body: string, policy = SAME_HOST): Answer {
   const headers = [NO_SNIFF, ["Content-Security-Policy", policy]] as const;
-  return { status: 200, type: "text/html; charset=utf-8", body, headers };
+  return { status: 200, type: mediaTypeOf("html"), body, headers };
 }
-
-const TYPES: Readonly<Record<string, string>> = {
-  css: "text/css; charset=utf-8",
-  js: "text/javascript; charset=utf-8",
-  svg: "image/svg+xml",
-};
 
 function asset(name: string, path: string): Answer {
   const headers = name.endsWith(".gz") ? [NO_SNIFF, AN_HOUR, COMPRESSED] : [NO_SNIFF, AN_HOUR];
-  const type = TYPES[path.split(".").at(-1)!]!;
-  return { status: 200, type, body: readPackageFile(name), headers };
+  return { status: 200, type: mediaTypeOf(path), body: readPackageFile(name), headers };
 }

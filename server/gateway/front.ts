@@ -20,7 +20,7 @@ import {
 } from "../http/answers.ts";
 import type { Exchange, Found, Front, Judged, RequestHead } from "../http/front.ts";
 import type { HttpStats } from "../http/server.ts";
-import { family, histogram, RecentText } from "../observe/exposition.ts";
+import { Durations, family, histogram, RecentText, rowLines } from "../observe/exposition.ts";
 import { version } from "../program.ts";
 import { legacyProblem } from "../routes/v1-booking.ts";
 import { type EngineLink, type Engines, fitsCall, type UsualCall } from "./engine-link.ts";
@@ -260,12 +260,7 @@ export class GatewayMetrics {
   readonly #text: RecentText;
   readonly #booked = new Map<number, number>();
   readonly #passed = new Map<number, number>();
-  readonly #times = {
-    boundsMs: BOUNDS_MS,
-    counts: new Float64Array(BOUNDS_MS.length + 1),
-    count: 0,
-    sumMs: 0,
-  };
+  readonly #times = new Durations(BOUNDS_MS);
 
   /** @param nowMs - A monotonic clock. */
   constructor(nowMs?: () => number) {
@@ -276,12 +271,7 @@ export class GatewayMetrics {
   /** A booking request has its answer. */
   booked(status: number, durationMs: number): void {
     this.#booked.set(status, (this.#booked.get(status) ?? 0) + 1);
-    const times = this.#times;
-    let place = 0;
-    while (place < BOUNDS_MS.length && durationMs > BOUNDS_MS[place]!) place += 1;
-    times.counts[place]! += 1;
-    times.count += 1;
-    times.sumMs += durationMs;
+    this.#times.add(durationMs);
   }
 
   /** A request that was passed on over HTTP has its answer. */
@@ -303,33 +293,31 @@ export class GatewayMetrics {
     const build = { version, node: process.versions.node };
     const samples = (counts: ReadonlyMap<number, number>) =>
       [...counts].map(([status, count]) => [{ status: String(status) }, count] as const);
-    const gauge = (name: string, help: string, value: number) =>
-      family(`frontrow_gateway_${name}`, "gauge", help, [[{}, value]]);
-    const counter = (name: string, help: string, value: number) =>
-      family(`frontrow_gateway_${name}`, "counter", help, [[{}, value]]);
     const booked = "Booking requests by the status of their answer.";
     const passed = "Requests that were passed on over HTTP, by the status of their answer.";
     const lost = "Booking requests whose connection was closed because the link broke.";
     return [
       ...family("frontrow_build_info", "gauge", "The version that runs; always 1.", [[build, 1]]),
-      ...gauge("link_open", "1 while the engine takes requests, else 0.", Number(link.isOpen)),
-      ...counter("link_frames_total", "Frames that were sent to the engine.", link.frames),
-      ...counter("link_requests_total", "Requests in these frames.", link.requests),
-      ...gauge("known_keys", "Keys that the engine has found valid.", link.keyCount),
-      ...gauge("waiting_requests", "Booking requests without an answer.", link.waiting),
-      ...counter("waiting_requests_refused_total", REFUSED, front.waiting.refused),
-      ...gauge("delayed_refusals", "Refusals that leave later.", front.waiting.refusals.count),
-      ...gauge("passing_requests", "Requests over HTTP without an answer.", front.relay.count),
-      ...gauge("passing_answer_bytes", "Bytes of answers that are being read.", front.room.bytes),
-      ...gauge("passing_answers_waiting", "Answers that wait to be read.", front.room.waiting),
-      ...gauge("http_connections", "Open connections.", http.connections),
-      ...gauge("http_sockets", "Open WebSockets.", http.sockets.count),
-      ...gauge("http_unfinished_body_bytes", UNFINISHED, http.bodyBudget.bytes),
-      ...gauge("http_waiting_answer_bytes", UNREAD, http.answers.heldBytes),
+      ...rowLines("frontrow_gateway", [
+        ["link_open", "1 while the engine takes requests, else 0.", Number(link.isOpen)],
+        ["link_frames_total", "Frames that were sent to the engine.", link.frames],
+        ["link_requests_total", "Requests in these frames.", link.requests],
+        ["known_keys", "Keys that the engine has found valid.", link.keyCount],
+        ["waiting_requests", "Booking requests without an answer.", link.waiting],
+        ["waiting_requests_refused_total", REFUSED, front.waiting.refused],
+        ["delayed_refusals", "Refusals that leave later.", front.waiting.refusals.count],
+        ["passing_requests", "Requests over HTTP without an answer.", front.relay.count],
+        ["passing_answer_bytes", "Bytes of answers that are being read.", front.room.bytes],
+        ["passing_answers_waiting", "Answers that wait to be read.", front.room.waiting],
+        ["http_connections", "Open connections.", http.connections],
+        ["http_sockets", "Open WebSockets.", http.sockets.count],
+        ["http_unfinished_body_bytes", UNFINISHED, http.bodyBudget.bytes],
+        ["http_waiting_answer_bytes", UNREAD, http.answers.heldBytes],
+        ["bookings_lost_total", lost, this.lost],
+      ]),
       ...family("frontrow_gateway_bookings_total", "counter", booked, samples(this.#booked)),
       ...family("frontrow_gateway_passed_total", "counter", passed, samples(this.#passed)),
-      ...counter("bookings_lost_total", lost, this.lost),
-      ...histogram("frontrow_gateway_booking_duration_seconds", DURATION, this.#times),
+      ...histogram("frontrow_gateway_booking_duration_seconds", DURATION, [[{}, this.#times]]),
     ].join("\n");
   }
 }

@@ -9,7 +9,7 @@ import type { LayoutRow } from "../../engine/catalog.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { LARGE_LAYOUT_OBJECTS, layoutOfColumns, PackedLayout } from "../../engine/layout/packed.ts";
 import { zonesInSlices } from "../../engine/layout/zones.ts";
-import { isCurrentClone, isCurrentLayout, originalOf } from "../../engine/queries/layouts.ts";
+import { isCurrentClone, isCurrentLayout, originalOf } from "../../engine/catalog/schemas.ts";
 import { isGranted, isRefused, refuse, refuseInvalid, Result } from "../../engine/results.ts";
 import { inSlices } from "../api/overload.ts";
 import { type Answer, answer, FrontResult, jsonBytes, type Problem } from "../http/answers.ts";

@@ -26,7 +26,7 @@ import {
 } from "../http/answers.ts";
 import type { Credentials, RequestHead } from "../http/front.ts";
 import { localDateTime } from "../http/json.ts";
-import type { LiveStats } from "../observe/exposition.ts";
+import type { LiveStats } from "../observe/metrics.ts";
 import {
   type AuditTrail,
   changesPage,

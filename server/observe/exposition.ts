@@ -1,4 +1,4 @@
-/** The text format of Prometheus, for metrics with labels that are cheap to read. */
+/** The text format of Prometheus. */
 
 /** A histogram of durations, as whoever measures them keeps it. */
 export interface DurationCounts {
@@ -9,14 +9,35 @@ export interface DurationCounts {
   readonly sumMs: number;
 }
 
-export type Labels = Readonly<Record<string, string>>;
+export class Durations implements DurationCounts {
+  readonly boundsMs: readonly number[];
+  readonly counts: Float64Array;
+  count = 0;
+  sumMs = 0;
+
+  constructor(boundsMs: readonly number[]) {
+    this.boundsMs = boundsMs;
+    this.counts = new Float64Array(boundsMs.length + 1);
+  }
+
+  add(durationMs: number): void {
+    const { boundsMs, counts } = this;
+    let place = 0;
+    while (place < boundsMs.length && durationMs > boundsMs[place]!) place += 1;
+    counts[place]! += 1;
+    this.count += 1;
+    this.sumMs += durationMs;
+  }
+}
+
+type Labels = Readonly<Record<string, string>>;
 export type Sample = readonly [labels: Labels, value: number];
 
 const MS_PER_SECOND = 1_000;
 /** A text is computed again after this time. */
 const TEXT_MS_MIN = 1_000;
 
-/** A text that is computed at most once a second, however often it is read. */
+/** A cached text, computed at most once a second. */
 export class RecentText {
   readonly #compute: () => Promise<string>;
   readonly #nowMs: () => number;
@@ -50,21 +71,36 @@ export function family(
   return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines];
 }
 
-/** @param name - Ends with `_seconds`. */
-export function histogram(name: string, help: string, times: DurationCounts): string[] {
-  let atMost = 0;
-  const buckets = times.boundsMs.map((boundMs, i) => {
-    atMost += times.counts[i]!;
-    return `${name}_bucket{le="${boundMs / MS_PER_SECOND}"} ${atMost}`;
+/** A metric without labels, and its value. A name ending with `_total` is a counter. */
+export type Row = readonly [name: string, help: string, value: number];
+
+export function rowLines(prefix: string, rows: readonly Row[]): string[] {
+  return rows.flatMap(([name, help, value]) => {
+    const type = name.endsWith("_total") ? "counter" : "gauge";
+    return family(`${prefix}_${name}`, type, help, [[{}, value]]);
   });
-  return [
-    `# HELP ${name} ${help}`,
-    `# TYPE ${name} histogram`,
-    ...buckets,
-    `${name}_bucket{le="+Inf"} ${times.count}`,
-    `${name}_sum ${times.sumMs / MS_PER_SECOND}`,
-    `${name}_count ${times.count}`,
-  ];
+}
+
+/** @param name - Ends with `_seconds`. */
+export function histogram(
+  name: string,
+  help: string,
+  samples: readonly (readonly [labels: Labels, times: DurationCounts])[],
+): string[] {
+  const lines = samples.flatMap(([labels, { boundsMs, counts, count, sumMs }]) => {
+    let atMost = 0;
+    const bucket = (le: string, value: number) =>
+      `${name}_bucket${labelText({ le, ...labels })} ${value}`;
+    return [
+      ...boundsMs.map((boundMs, i) =>
+        bucket(String(boundMs / MS_PER_SECOND), (atMost += counts[i]!)),
+      ),
+      bucket("+Inf", count),
+      `${name}_sum${labelText(labels)} ${sumMs / MS_PER_SECOND}`,
+      `${name}_count${labelText(labels)} ${count}`,
+    ];
+  });
+  return [`# HELP ${name} ${help}`, `# TYPE ${name} histogram`, ...lines];
 }
 
 function labelText(labels: Labels): string {
@@ -76,55 +112,4 @@ const ESCAPES: Readonly<Record<string, string>> = { "\\": "\\\\", '"': '\\"', "\
 
 function escaped(value: string): string {
   return value.replaceAll(/[\\"\n]/g, (character) => ESCAPES[character]!);
-}
-
-// Metrics of those who follow events.
-
-/** Those who follow events, and what is in memory for them. */
-export interface LiveStats {
-  readonly streams: number;
-  readonly eventStreams: number;
-  readonly waitingPolls: number;
-  readonly tickets: number;
-  readonly refused: number;
-  readonly slow: number;
-  readonly messages: number;
-  readonly recentBytes: number;
-  readonly recentOldestMs: number;
-  readonly maps: number;
-}
-
-/** A metric, and how it is read. */
-export type Row = readonly [name: string, help: string, read: () => number];
-
-/** @param nowMs - The service clock. */
-export function liveRows(
-  live: { readonly stats: LiveStats },
-  nowMs: () => number,
-): { readonly gauges: readonly Row[]; readonly counters: readonly Row[] } {
-  const polls = "Requests that wait for a change of an event.";
-  const events = "Clients that follow an event by server-sent events.";
-  const bytes = "Memory of the recent changes of all events.";
-  const age = "How far back the recent changes in memory go.";
-  const messages = "Messages with changes that were made, each for many who follow an event.";
-  const slow = "Streams that were closed because too much waited to be read.";
-  const refused = "Streams, server-sent events and waiting requests beyond their limit.";
-  const ageOf = ({ recentOldestMs }: LiveStats) =>
-    recentOldestMs === 0 ? 0 : Math.max(0, nowMs() - recentOldestMs) / 1_000;
-  return {
-    gauges: [
-      ["streams", "Clients that follow an event over a WebSocket.", () => live.stats.streams],
-      ["event_streams", events, () => live.stats.eventStreams],
-      ["waiting_polls", polls, () => live.stats.waitingPolls],
-      ["stream_tickets", "Tickets that are not used yet.", () => live.stats.tickets],
-      ["recent_changes_bytes", bytes, () => live.stats.recentBytes],
-      ["recent_changes_seconds", age, () => ageOf(live.stats)],
-      ["cached_maps", "Maps of events in memory.", () => live.stats.maps],
-    ],
-    counters: [
-      ["stream_messages_total", messages, () => live.stats.messages],
-      ["streams_slow_total", slow, () => live.stats.slow],
-      ["streams_refused_total", refused, () => live.stats.refused],
-    ],
-  };
 }

@@ -39,7 +39,7 @@ function prettyStream(destination: DestinationStream, hasColors: boolean): Desti
   return { write: (line) => destination.write(prettyLine(line, hasColors)) };
 }
 
-/** What follows the number in an API key or a tenant token; "_" may be written as "%5F". */
+/** An API key or a tenant token; "_" may be written as "%5F". */
 const KEY_CODE = /(fr[ot](?:_|%5f)\d{1,16}(?:_|%5f))[\w%-]+/gi;
 
 /** A path as a log may have it: somebody may have put a key into it. */
@@ -93,7 +93,7 @@ function clockTime(timeMs: number): string {
 }
 
 // A JSON line for each answered request. Lines wait in memory for their destination, up to a limit:
-// a slow destination loses lines, which are counted, and never delays an answer.
+// a slow destination loses lines, counted, and never delays an answer.
 
 const { O_APPEND, O_CREAT, O_NONBLOCK, O_WRONLY } = constants;
 const STANDARD_OUTPUT = 1;
@@ -112,7 +112,7 @@ interface Chunk {
 
 export class AccessLog {
   lines = 0;
-  /** Lines that were lost, because the destination was too slow or failed. */
+  /** Lines lost to a slow or failed destination. */
   dropped = 0;
   readonly #file: number;
   #waiting: string[] = [];
@@ -134,7 +134,7 @@ export class AccessLog {
     const line = JSON.stringify({
       time: new Date().toISOString(),
       method: method.toUpperCase(),
-      // Without the query, which may hold anything.
+      // Without the query: it may hold anything.
       path: withoutKeys(path),
       status,
       durationMs: Number(durationMs.toFixed(3)),
@@ -190,7 +190,7 @@ export class AccessLog {
   };
 }
 
-/** A pipe that nobody reads is an error, and one that is full does not block. */
+/** A pipe without a reader is an error; a full one does not block. */
 function openToAppend(file: string): number {
   try {
     return openSync(file, O_APPEND | O_CREAT | O_NONBLOCK | O_WRONLY, FILE_MODE);

@@ -1,6 +1,6 @@
 /**
- * Progress of long work on standard error: a bar on a terminal, plain lines elsewhere. Work that
- * takes less than a second shows nothing. No colours.
+ * Progress of long work on standard error: a bar on a terminal, plain lines elsewhere. Work of
+ * less than a second shows nothing. No colours.
  */
 import type { Logger } from "pino";
 
@@ -12,7 +12,6 @@ const DRAW_INTERVAL_MS = 100;
 const BAR_COLUMNS = 40;
 const ERASE_TO_END_OF_LINE = "\u001B[K";
 
-/** The stream that shows the progress. */
 export interface ProgressStream extends NodeJS.WritableStream {
   readonly isTTY?: boolean;
 }
@@ -23,7 +22,7 @@ export class Progress {
   readonly #nowMs: () => number;
   readonly #isTerminal: boolean;
   readonly #startMs: number;
-  /** The work that the bar shows; null without a bar. */
+  /** The work on the bar; null without a bar. */
   #what: string | null = null;
   /** When the last line or bar was written. */
   #shownMs = -Infinity;
@@ -51,7 +50,7 @@ export class Progress {
     this.#shownMs = nowMs;
   }
 
-  /** Ends the bar, so that the next output starts on a new line. */
+  /** Ends the bar with a new line. */
   stop(): void {
     if (this.#what !== null) this.#stream.write("\n");
     this.#what = null;
@@ -68,7 +67,7 @@ export class Progress {
 
 // Reports of the store: written to the log, and counted for the metrics.
 
-/** Result of a snapshot. The log shows what else persistence reports. */
+/** Result of a snapshot. The log has the other members as well. */
 export type SnapshotReport =
   | {
       readonly failure: null;
@@ -78,7 +77,7 @@ export type SnapshotReport =
     }
   | { readonly failure: Error };
 
-/** Result of a recovery. The log shows what else persistence reports. */
+/** Result of a recovery. The log has the other members as well. */
 export interface RecoveryReport {
   readonly records: number;
   readonly seconds: number;

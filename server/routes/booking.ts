@@ -1,6 +1,7 @@
 /** Booking: the hot path. */
 import { STATE_SELECTION, type StateSelection } from "../../engine/bodies.ts";
-import { BOOKING_COMMANDS, type BookingKind, COMMANDS } from "../../engine/commands.ts";
+import { BOOKING_COMMANDS } from "../../engine/booking.ts";
+import { type BookingKind, COMMANDS } from "../../engine/commands.ts";
 import { SESSION_LENGTH_MAX } from "../../engine/constants.ts";
 import { bookedFacts, HOLD_SORTS, listHolds } from "../../engine/queries/holds.ts";
 import { summarizeEvent } from "../../engine/queries/summary.ts";

@@ -8,14 +8,10 @@ import {
   areaFacts,
   isOnSale,
   listedEvent,
-  ListingCache,
-  listingCache,
-  listSeats,
-  prepareListing,
+  listInSteps,
   SEAT_SORTS,
   seatFacts,
   type SeatQuery,
-  stillEvent,
 } from "../../engine/queries/seats.ts";
 import { isRefused } from "../../engine/results.ts";
 import {
@@ -188,9 +184,6 @@ function isPart(part: string, name: string): boolean {
   return name.normalize("NFC").toLowerCase().includes(part.toLowerCase());
 }
 
-/** How often a listing is sorted while its event changes: the second time, usually few seats. */
-const ATTEMPTS_MAX = 2;
-
 interface AsOf {
   readonly asOf: string | undefined;
 }
@@ -210,32 +203,18 @@ function listEventSeats(
   return inSlices(showSeats(context, seatQuery), context.caller.organizationId);
 }
 
-/**
- * Prepares the listing again when the event has changed meanwhile, but not for ever: then a copy is
- * sorted, because sorting all seats at once would stop everybody.
- */
 function* showSeats(
   context: Context<{ readonly id: string }, SeatsQuery>,
   seatQuery: SeatQuery,
 ): Generator<void, Handled> {
-  const { services, params, query } = context;
-  const { state } = services.engine;
-  let event = readEvent(context, params.id);
-  let isCurrent = false;
-  for (let attempt = 1; attempt <= ATTEMPTS_MAX && !isRefused(event) && !isCurrent; attempt++) {
-    isCurrent = yield* prepareListing(listedEvent(state, event), seatQuery);
-    event = readEvent(context, params.id);
-  }
+  const { state } = context.services.engine;
+  const event = readEvent(context, context.params.id);
   if (isRefused(event)) return event;
-  const present = listedEvent(state, event);
-  const listed = isCurrent ? present : stillEvent(present);
-  const cache = isCurrent ? listingCache : new ListingCache();
   const sequence = state.sequenceOf(event);
   const onSale = isOnSale(state, event);
-  if (!isCurrent) yield* prepareListing(listed, seatQuery, cache);
-  const { seats, total } = listSeats(listed, seatQuery, cache);
-  const content = seats.map((seat) => seatView(seatFacts(listed, seat), onSale));
-  return asOfSequence(pageAnswer(content, total, query), sequence);
+  const { seats, total, shown } = yield* listInSteps(listedEvent(state, event), seatQuery);
+  const content = seats.map((seat) => seatView(seatFacts(shown, seat), onSale));
+  return asOfSequence(pageAnswer(content, total, context.query), sequence);
 }
 
 function seatQueryOf(query: SeatsQuery): SeatQuery | Problem {

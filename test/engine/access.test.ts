@@ -1,4 +1,4 @@
-/** Every command that names an object is refused when nobody has it, or another organization. */
+/** A command on a missing object, or on another organization's, is refused. */
 import { expect, test } from "vitest";
 import { Result } from "../../engine/results.ts";
 import { digest } from "../../engine/verify.ts";

@@ -76,7 +76,7 @@ test("an event that moves to another schema migrates to the layout of that schem
   expect(state.partitionOf(state.catalog.events.get(world.eventId)!).layout.seatCount).toBe(0);
 });
 
-test("a record that reuses ids or removes an unknown row breaks a promise", () => {
+test("a record that reuses ids or removes an unknown row fails an assertion", () => {
   const state = new State();
   apply(state, catalogRecord({ nextId: 5 }), 1, 1_000);
   expect(() => apply(state, catalogRecord({ nextId: 4 }), 1, 1_000)).toThrow(
@@ -88,11 +88,11 @@ test("a record that reuses ids or removes an unknown row breaks a promise", () =
   );
 });
 
-test("a record of an unknown type breaks a promise", () => {
+test("a record of an unknown type fails an assertion", () => {
   expect(() => apply(new State(), { type: 9 } as never, 1, 1_000)).toThrow("no case for");
 });
 
-// A record changes no partition but those that it is said to affect.
+// A record changes only its affected partitions.
 
 test("no record of a random history changes a partition that it does not affect", () => {
   const workload = new Workload(11);

@@ -1,110 +1,71 @@
-/** The booking commands: which states they move seats between, and what a refusal names. */
+/** The booking commands: their transitions, and the objects named by a refusal. */
 import { expect, test } from "vitest";
 import type { StateSelection } from "../../engine/bodies.ts";
-import {
-  checkSelection,
-  choicesOf,
-  findHoldType,
-  holdEndMs,
-  seatIndexes,
-} from "../../engine/booking.ts";
+import { checkSelection } from "../../engine/booking.ts";
 import type { BookingKind } from "../../engine/commands.ts";
-import { NONE } from "../../engine/constants.ts";
 import { Result } from "../../engine/results.ts";
-import { BOOKING_KINDS, replayed, START_MS, World } from "../support/engine.ts";
+import { BOOKING_KINDS, replayed, World } from "../support/engine.ts";
 import { area, section, table } from "../support/layout.ts";
-import { check, checkMore } from "../support/table.ts";
+import { check, checkMore, tables } from "../support/table.ts";
 
 const HALL = [section("Stalls", { A: "1 2 3 4 5 6" }), area("Pit", 10)];
+const inHall = tables(HALL);
 
-test("a seat is locked once, and a refusal names every seat that is not available", () => {
-  check(
-    HALL,
-    `
-    lock    A  A1 A2          ok
-    lock    B  A2 A3 A1       not_available  A2 LOCKED  A1 LOCKED
-    seats   A1 LOCKED  A2 LOCKED  A3 ACTIVE
-    sale    A  A1 A2          ok
-    lock    B  A2 A3          not_available  A2 SOLD
-    seats   A1 SOLD  A2 SOLD  A3 ACTIVE
-    `,
-  );
-});
+inHall("a seat is locked once, and a refusal names every seat that is not available")(`
+  lock    A  A1 A2          ok
+  lock    B  A2 A3 A1       not_available  A2 LOCKED  A1 LOCKED
+  seats   A1 LOCKED  A2 LOCKED  A3 ACTIVE
+  sale    A  A1 A2          ok
+  lock    B  A2 A3          not_available  A2 SOLD
+  seats   A1 SOLD  A2 SOLD  A3 ACTIVE
+`);
 
-test("a session cannot lock a seat that it already holds", () => {
-  check(
-    HALL,
-    `
-    lock    A  A1             ok
-    lock    A  A1 A2          not_available  A1 LOCKED
-    seats   A1 LOCKED  A2 ACTIVE
-    `,
-  );
-});
+inHall("a session cannot lock a seat that it already holds")(`
+  lock    A  A1             ok
+  lock    A  A1 A2          not_available  A1 LOCKED
+  seats   A1 LOCKED  A2 ACTIVE
+`);
 
-test("a request is refused as a whole when one seat or area is not available", () => {
-  check(
-    HALL,
-    `
-    lock    A  A1             ok
-    lock    B  A2 A1 Pit:2    not_available  A1 LOCKED
-    lock    B  A2 Pit:11      not_available  Pit:11 INSUFFICIENT_CAPACITY
-    lock    B  A1 Pit:11      not_available  A1 LOCKED  Pit:11 INSUFFICIENT_CAPACITY
-    seats   A1 LOCKED  A2 ACTIVE
-    places  Pit  active 10 locked 0 sold 0 blocked 0
-    `,
-  );
-});
+inHall("a request is refused as a whole when one seat or area is not available")(`
+  lock    A  A1             ok
+  lock    B  A2 A1 Pit:2    not_available  A1 LOCKED
+  lock    B  A2 Pit:11      not_available  Pit:11 INSUFFICIENT_CAPACITY
+  lock    B  A1 Pit:11      not_available  A1 LOCKED  Pit:11 INSUFFICIENT_CAPACITY
+  seats   A1 LOCKED  A2 ACTIVE
+  places  Pit  active 10 locked 0 sold 0 blocked 0
+`);
 
-test("a sale of seats that are not LOCKED is refused", () => {
-  check(
-    HALL,
-    `
-    lock    A  A2             ok
-    directsale  -  A3         ok
-    block   -  A4             ok
-    sale    -  A1             not_available  A1 ACTIVE
-    sale    -  A3             not_available  A3 SOLD
-    sale    -  A4             not_available  A4 BLOCKED
-    sale    -  A1 A2 A3 A4    not_available  A1 ACTIVE  A3 SOLD  A4 BLOCKED
-    sale    -  A2             ok
-    `,
-  );
-});
+inHall("a sale of seats that are not LOCKED is refused")(`
+  lock    A  A2             ok
+  directsale  -  A3         ok
+  block   -  A4             ok
+  sale    -  A1             not_available  A1 ACTIVE
+  sale    -  A3             not_available  A3 SOLD
+  sale    -  A4             not_available  A4 BLOCKED
+  sale    -  A1 A2 A3 A4    not_available  A1 ACTIVE  A3 SOLD  A4 BLOCKED
+  sale    -  A2             ok
+`);
 
-test("a sale or unlock that names a session is refused for the hold of another session", () => {
-  check(
-    HALL,
-    `
-    lock    A  A1             ok
-    lock    -  A2             ok
-    unlock  B  A1             not_available  A1 HELD_BY_ANOTHER_SESSION
-    sale    B  A1 A2          not_available  A1 HELD_BY_ANOTHER_SESSION  A2 HELD_BY_ANOTHER_SESSION
-    sale    A  A2             not_available  A2 HELD_BY_ANOTHER_SESSION
-    sale    -  A1             ok
-    unlock  -  A2             ok
-    seats   A1 SOLD  A2 ACTIVE
-    `,
-  );
-});
+inHall("a sale or unlock that names a session is refused for the hold of another session")(`
+  lock    A  A1             ok
+  lock    -  A2             ok
+  unlock  B  A1             not_available  A1 HELD_BY_ANOTHER_SESSION
+  sale    B  A1 A2          not_available  A1 HELD_BY_ANOTHER_SESSION  A2 HELD_BY_ANOTHER_SESSION
+  sale    A  A2             not_available  A2 HELD_BY_ANOTHER_SESSION
+  sale    -  A1             ok
+  unlock  -  A2             ok
+  seats   A1 SOLD  A2 ACTIVE
+`);
 
-test("unlocking ACTIVE seats succeeds and writes no record", () => {
-  const world = check(
-    HALL,
-    `
-    unlock  A  A1             ok
-    lock    A  A2             ok
-    unlock  A  A1 A2          ok
-    seats   A1 ACTIVE  A2 ACTIVE
-    directsale  -  A3         ok
-    block   -  A4             ok
-    unlock  -  A1 A3 A4       not_available  A3 SOLD  A4 BLOCKED
-    `,
-  );
-  const records = world.journal.kept.length;
-  expect(world.book("unlock", world.selection(null, "A1"))).toMatchObject({ value: true });
-  expect(world.journal.kept.length).toBe(records);
-});
+inHall("unlocking ACTIVE seats succeeds and writes no record")(`
+  unlock  A  A1             same
+  lock    A  A2             ok
+  unlock  A  A1 A2          ok
+  seats   A1 ACTIVE  A2 ACTIVE
+  directsale  -  A3         ok
+  block   -  A4             ok
+  unlock  -  A1 A3 A4       not_available  A3 SOLD  A4 BLOCKED
+`);
 
 test("an unlock does not touch the time of change of seats that were ACTIVE", () => {
   const world = check(HALL, `lock  A  A2  ok`);
@@ -130,23 +91,18 @@ test("a revertsale makes SOLD seats ACTIVE again, with their price", () => {
   expect(world.partition.price[world.seat("A1")]).not.toBe(0);
 });
 
-test("a direct sale answers false unless everything in the request is ACTIVE", () => {
-  check(
-    HALL,
-    `
-    directsale  -  A1 Pit:4   ok
-    directsale  -  A1         false
-    directsale  -  A2 A1      false
-    directsale  -  A2 Pit:7   false
-    lock        A  A3         ok
-    directsale  A  A3         false
-    block       -  A4         ok
-    directsale  -  A4         false
-    seats       A1 SOLD  A2 ACTIVE  A3 LOCKED  A4 BLOCKED
-    places      Pit  active 6 locked 0 sold 4 blocked 0
-    `,
-  );
-});
+inHall("a direct sale answers false unless everything in the request is ACTIVE")(`
+  directsale  -  A1 Pit:4   ok
+  directsale  -  A1         false
+  directsale  -  A2 A1      false
+  directsale  -  A2 Pit:7   false
+  lock        A  A3         ok
+  directsale  A  A3         false
+  block       -  A4         ok
+  directsale  -  A4         false
+  seats       A1 SOLD  A2 ACTIVE  A3 LOCKED  A4 BLOCKED
+  places      Pit  active 6 locked 0 sold 4 blocked 0
+`);
 
 test("a direct sale of an unknown seat or area is refused, it does not answer false", () => {
   const world = check(HALL, `directsale  -  A1  ok`);
@@ -188,104 +144,80 @@ test("a row or an area among the seats, and a section among the areas, is not fo
   }
 });
 
-test("a block withdraws ACTIVE seats, and an unblock puts them back on sale", () => {
-  check(
-    HALL,
-    `
-    block    -  A1            ok
-    block    -  A1            not_available  A1 BLOCKED
-    lock     A  A1            not_available  A1 BLOCKED
-    unblock  -  A1 A2         ok
-    seats    A1 ACTIVE  A2 ACTIVE
-    lock     A  A1            ok
-    block    -  A1            not_available  A1 LOCKED
-    unblock  -  A1            not_available  A1 LOCKED
-    sale     A  A1            ok
-    unblock  -  A1            not_available  A1 SOLD
-    `,
-  );
-});
+inHall("a block withdraws ACTIVE seats, and an unblock puts them back on sale")(`
+  block    -  A1            ok
+  block    -  A1            not_available  A1 BLOCKED
+  lock     A  A1            not_available  A1 BLOCKED
+  unblock  -  A1 A2         ok
+  seats    A1 ACTIVE  A2 ACTIVE
+  lock     A  A1            ok
+  block    -  A1            not_available  A1 LOCKED
+  unblock  -  A1            not_available  A1 LOCKED
+  sale     A  A1            ok
+  unblock  -  A1            not_available  A1 SOLD
+`);
 
-test("seats and areas without a price are refused by every command", () => {
-  check(
-    HALL,
-    `
-    lock        A  A1         not_available  A1 NO_PRICE
-    unlock      A  A1         not_available  A1 NO_PRICE
-    sale        A  A1         not_available  A1 NO_PRICE
-    revertsale  -  A1         not_available  A1 NO_PRICE
-    block       -  A1         not_available  A1 NO_PRICE
-    unblock     -  A1         not_available  A1 NO_PRICE
-    directsale  -  A1         false
-    lock        A  Pit:1      not_available  Pit NO_PRICE
-    directsale  -  Pit:1      false
-    seats       A1 NULL
-    `,
-    { unpriced: ["A1", "Pit"] },
-  );
-});
+tables(HALL, { unpriced: ["A1", "Pit"] })(
+  "seats and areas without a price are refused by every command",
+)(`
+  lock        A  A1         not_available  A1 NO_PRICE
+  unlock      A  A1         not_available  A1 NO_PRICE
+  sale        A  A1         not_available  A1 NO_PRICE
+  revertsale  -  A1         not_available  A1 NO_PRICE
+  block       -  A1         not_available  A1 NO_PRICE
+  unblock     -  A1         not_available  A1 NO_PRICE
+  directsale  -  A1         false
+  lock        A  Pit:1      not_available  Pit NO_PRICE
+  directsale  -  Pit:1      false
+  seats       A1 NULL
+`);
 
-test("an event that is not published refuses lock, sale and directsale, and nothing else", () => {
-  check(
-    HALL,
-    `
-    lock        A  A1 A2      ok
-    directsale  -  A3         ok
-    block       -  A4         ok
-    status      ARCHIVED
-    lock        A  A5         not_published
-    sale        A  A1         not_published
-    directsale  -  A5         not_published
-    directsale  -  A1         not_published
-    unlock      A  A1         ok
-    revertsale  -  A3         ok
-    unblock     -  A4         ok
-    block       -  A5         ok
-    status      DRAFT
-    lock        A  A1         not_published
-    status      PUBLISHED
-    lock        A  A1         ok
-    `,
-  );
-});
+inHall("an event that is not published refuses lock, sale and directsale, and nothing else")(`
+  lock        A  A1 A2      ok
+  directsale  -  A3         ok
+  block       -  A4         ok
+  status      ARCHIVED
+  lock        A  A5         not_published
+  sale        A  A1         not_published
+  directsale  -  A5         not_published
+  directsale  -  A1         not_published
+  unlock      A  A1         ok
+  revertsale  -  A3         ok
+  unblock     -  A4         ok
+  block       -  A5         ok
+  status      DRAFT
+  lock        A  A1         not_published
+  status      PUBLISHED
+  lock        A  A1         ok
+`);
 
-test("without sales control, sale and revertsale are refused, and nothing else", () => {
-  check(
-    HALL,
-    `
-    lock        A  A1         ok
-    set         salesControl off
-    sale        A  A1         no_sales_control
-    revertsale  -  A1         no_sales_control
-    directsale  -  A2         ok
-    unlock      A  A1         ok
-    lock        A  A1         ok
-    set         salesControl on
-    sale        A  A1         ok
-    `,
-  );
-});
+inHall("without sales control, sale and revertsale are refused, and nothing else")(`
+  lock        A  A1         ok
+  set         salesControl off
+  sale        A  A1         no_sales_control
+  revertsale  -  A1         no_sales_control
+  directsale  -  A2         ok
+  unlock      A  A1         ok
+  lock        A  A1         ok
+  set         salesControl on
+  sale        A  A1         ok
+`);
 
-test("an organization that is disabled for booking is refused every booking command", () => {
-  check(
-    HALL,
-    `
-    lock        A  A1         ok
-    set         bookingEnabled off
-    lock        A  A2         disabled
-    unlock      A  A1         disabled
-    sale        A  A1         disabled
-    revertsale  -  A1         disabled
-    directsale  -  A2         disabled
-    block       -  A2         disabled
-    unblock     -  A2         disabled
-    set         bookingEnabled on
-    sale        A  A1         ok
-    `,
-  );
-});
+inHall("an organization that is disabled for booking is refused every booking command")(`
+  lock        A  A1         ok
+  set         bookingEnabled off
+  lock        A  A2         disabled
+  unlock      A  A1         disabled
+  sale        A  A1         disabled
+  revertsale  -  A1         disabled
+  directsale  -  A2         disabled
+  block       -  A2         disabled
+  unblock     -  A2         disabled
+  set         bookingEnabled on
+  sale        A  A1         ok
+`);
 
-// Booking requests that are refused whatever the state of the inventory.
+// Booking requests refused in any state of the inventory.
 
 const errorsOf = (selection: StateSelection) =>
   checkSelection(selection).map(({ field, code }) => `${field} ${code}`);
@@ -332,21 +264,16 @@ test("a request with more than a thousand seats and areas is refused", () => {
   expect(errorsOf({ seats: choices(501), groupOfSeats: areas })).toEqual(["seats SIZE"]);
 });
 
-test("every booking command refuses an invalid request and changes nothing", () => {
-  check(
-    HALL,
-    `
-    lock        A  A1 A1      invalid  seats[1].id DUPLICATE
-    unlock      A  A1 A1      invalid  seats[1].id DUPLICATE
-    sale        A  A1 A1      invalid  seats[1].id DUPLICATE
-    revertsale  A  A1 A1      invalid  seats[1].id DUPLICATE
-    directsale  A  A1 A1      invalid  seats[1].id DUPLICATE
-    block       A  A1 A1      invalid  seats[1].id DUPLICATE
-    unblock     A  Pit:0      invalid  groupOfSeats[0].capacity RANGE
-    lock        A  Pit:1 Pit:1  invalid  groupOfSeats[1].id DUPLICATE
-    `,
-  );
-});
+inHall("every booking command refuses an invalid request and changes nothing")(`
+  lock        A  A1 A1      invalid  seats[1].id DUPLICATE
+  unlock      A  A1 A1      invalid  seats[1].id DUPLICATE
+  sale        A  A1 A1      invalid  seats[1].id DUPLICATE
+  revertsale  A  A1 A1      invalid  seats[1].id DUPLICATE
+  directsale  A  A1 A1      invalid  seats[1].id DUPLICATE
+  block       A  A1 A1      invalid  seats[1].id DUPLICATE
+  unblock     A  Pit:0      invalid  groupOfSeats[0].capacity RANGE
+  lock        A  Pit:1 Pit:1  invalid  groupOfSeats[1].id DUPLICATE
+`);
 
 test("an unknown hold type is reported together with the other errors of a lock", () => {
   const world = new World(HALL);
@@ -356,15 +283,7 @@ test("an unknown hold type is reported together with the other errors of a lock"
   });
 });
 
-test("ids are translated to indexes of the layout, in the order of the request", () => {
-  const world = new World(HALL);
-  const { layout } = world.partition;
-  const seats = [{ id: world.labels.idOf("A3") }, { id: 987_654 }, { id: world.labels.idOf("A1") }];
-  expect([...seatIndexes(layout, seats)]).toEqual([world.seat("A3"), NONE, world.seat("A1")]);
-  expect(choicesOf({ seats: null })).toEqual({ seats: [], areas: [] });
-});
-
-// Fences: an unlock or a sale that names the hold of a seat acts on no other hold.
+// Fences: an unlock or a sale with the fence of a hold acts on no other hold.
 
 /** Locks the labels. @returns The fence of the lock. */
 function lock(world: World, session: string, ...labels: string[]): number {
@@ -464,77 +383,82 @@ test("a seat that another layout keeps stays in its hold, with its fence", () =>
   expect(book(world, "sale", ["A", "A1"], { A1: fence })).toEqual([Result.OK]);
 });
 
-// Limits on what a session, and all sessions together, hold in an event. Off by default.
+// Limits on the holds of a session, and of all sessions together, in an event. Off by default.
 
 const TWO_ROWS = [section("Stalls", { A: "1 2 3 4 5 6", B: "1 2 3 4 5 6" }), area("Pit", 20)];
 
-/** The refused objects of a lock: field, code and value. */
-function refusedOf(world: World, session: string | null, ...objects: readonly string[]): unknown {
-  const outcome = world.book("lock", world.selection(session, ...objects));
-  if (!("errors" in outcome)) return [];
-  expect(outcome.refused).toBe(Result.INVENTORY_NOT_AVAILABLE);
-  return outcome.errors.map(({ field, code, rejectedValue }) => [field, code, rejectedValue]);
-}
+const inTwoRows = tables(TWO_ROWS);
 
-test("without limits a session may hold everything", () => {
-  const world = new World(TWO_ROWS);
-  checkMore(world, `lock  A  A1 A2 A3 A4 A5 A6 B1 B2 Pit:20  ok`);
+inTwoRows("without limits a session may hold everything")(`
+  lock    A  A1 A2 A3 A4 A5 A6 B1 B2 Pit:20  ok
+`);
+
+inTwoRows("a session holds at most so many seats and places in an event, over all its locks")(`
+  set     heldPerSession 4
+  lock    A  A1 Pit:2       ok
+  lock    A  A2 A3          not_available  A3 HELD_LIMIT
+  lock    A  Pit:2          not_available  Pit:2 HELD_LIMIT
+  lock    A  A2             ok
+  lock    B  A3 A4 A5 A6    ok
+  lock    A  B1             not_available  B1 HELD_LIMIT
+  unlock  A  Pit:1          ok
+  lock    A  B1             ok
+  lock    A  B2             not_available  B2 HELD_LIMIT
+  sale    A  B1             ok
+  lock    A  B2             ok
+  wait    15m
+  lock    A  A1 A2 A3 A4    ok
+`);
+
+inTwoRows("locks without a session count as those of one session")(`
+  set     heldPerSession 2
+  lock    -  A1 A2          ok
+  lock    -  A3             not_available  A3 HELD_LIMIT
+`);
+
+inTwoRows("all sessions together hold at most so many in an event")(`
+  set     heldPerEvent 3
+  lock    A  A1 A2          ok
+  lock    B  A3 A4          not_available  A4 HELD_LIMIT
+  lock    B  A3             ok
+  directsale  -  A4         ok
+  block   -  A5             ok
+  lock    C  A6             not_available  A6 HELD_LIMIT
+  sale    A  A1             ok
+  lock    C  A6             ok
+`);
+
+test("a refusal names the limit in its way", () => {
+  const world = new World(TWO_ROWS, { settings: { heldPerSession: 2, heldPerEvent: 3 } });
+  const messageOf = (session: string, ...labels: string[]) => {
+    const outcome = world.book("lock", world.selection(session, ...labels));
+    return "errors" in outcome ? outcome.errors.map(({ message }) => message).join() : "";
+  };
+  expect(messageOf("A", "A1", "A2", "A3")).toBe(
+    "is more than the 2 that a session may hold in an event",
+  );
+  expect(messageOf("A", "A1", "A2")).toBe("");
+  expect(messageOf("B", "A3", "A4")).toBe("is more than the 3 that may be held in an event");
 });
 
-test("a session holds at most so many seats and places in an event, over all its locks", () => {
-  const world = new World(TWO_ROWS, { settings: { heldPerSession: 4 } });
-  checkMore(world, `lock  A  A1 Pit:2  ok`);
-  const beyond = [["seats[1].id", "HELD_LIMIT", world.labels.idOf("A3")]];
-  const { sequence } = world.engine;
-  expect(refusedOf(world, "A", "A2", "A3")).toEqual(beyond);
-  expect(refusedOf(world, "A", "Pit:2")).toEqual([["groupOfSeats[0].capacity", "HELD_LIMIT", 2]]);
-  expect(world.engine.sequence).toBe(sequence);
-  checkMore(world, `lock  A  A2  ok\nlock  B  A3 A4 A5 A6  ok`);
-  expect(refusedOf(world, "A", "B1")).toHaveLength(1);
-  checkMore(world, `unlock  A  Pit:1  ok\nlock  A  B1  ok`);
-  expect(refusedOf(world, "A", "B2")).toHaveLength(1);
-  checkMore(world, `sale  A  B1  ok\nlock  A  B2  ok`);
-  world.clock.timeMs += 900_000;
-  checkMore(world, `lock  A  A1 A2 A3 A4  ok`);
-});
+inTwoRows("a limit that is lowered ends no hold; 0 turns it off, and what is left out stays")(`
+  set     heldPerSession 4
+  set     heldPerEvent 8
+  lock    A  A1 A2 A3       ok
+  set     heldPerSession 2
+  lock    A  A4             not_available  A4 HELD_LIMIT
+  sale    A  A1 A2 A3       ok
+  lock    A  A4 A5          ok
+  set     heldPerSession 0
+  lock    A  A6 B1 B2 B3 B4 B5  ok
+  lock    B  B6             not_available  B6 HELD_LIMIT
+`);
 
-test("locks without a session count as those of one session", () => {
-  const world = new World(TWO_ROWS, { settings: { heldPerSession: 2 } });
-  expect(refusedOf(world, null, "A1", "A2")).toEqual([]);
-  expect(refusedOf(world, null, "A3")).toHaveLength(1);
-});
-
-test("all sessions together hold at most so many in an event, and each event has its own", () => {
-  const world = new World(TWO_ROWS, { settings: { heldPerEvent: 3 } });
-  checkMore(world, `lock  A  A1 A2  ok`);
-  const message = "is more than the 3 that may be held in an event";
-  const outcome = world.book("lock", world.selection("B", "A3", "A4"));
-  expect(outcome).toMatchObject({ errors: [{ field: "seats[1].id", message }] });
-  checkMore(world, `lock  B  A3  ok\ndirectsale  -  A4  ok\nblock  -  A5  ok`);
-  expect(refusedOf(world, "C", "A6")).toHaveLength(1);
-  checkMore(world, `sale  A  A1  ok\nlock  C  A6  ok`);
-});
-
-test("a limit that is lowered ends no hold; 0 turns it off, and what is left out stays", () => {
-  const world = new World(TWO_ROWS, { settings: { heldPerSession: 4, heldPerEvent: 8 } });
-  checkMore(world, `lock  A  A1 A2 A3  ok`);
-  world.change({ heldPerSession: 2 });
-  expect(refusedOf(world, "A", "A4")).toHaveLength(1);
-  checkMore(world, `sale  A  A1 A2 A3  ok\nlock  A  A4 A5  ok`);
-  world.change({ heldPerSession: 0 });
-  checkMore(world, `lock  A  A6 B1 B2 B3 B4 B5  ok`);
-  expect(refusedOf(world, "B", "B6")).toHaveLength(1);
-  const row = world.engine.state.catalog.organizations.get(world.caller.organizationId)!;
-  expect([row.heldPerEvent, "heldPerSession" in row]).toEqual([8, false]);
-});
-
-test("a seat that is not on sale is named alone, before any limit", () => {
-  const world = new World(TWO_ROWS, { settings: { heldPerSession: 1 } });
-  checkMore(world, `block  -  A1  ok`);
-  expect(refusedOf(world, "A", "A1", "A2", "A3")).toEqual([
-    ["seats[0].id", "BLOCKED", world.labels.idOf("A1")],
-  ]);
-});
+inTwoRows("a seat that is not on sale is named alone, before any limit")(`
+  set     heldPerSession 1
+  block   -  A1             ok
+  lock    A  A1 A2 A3       not_available  A1 BLOCKED
+`);
 
 test("the counters of a restored inventory are those of the holds", () => {
   const world = new World(TWO_ROWS, { settings: { heldPerSession: 9 } });
@@ -551,41 +475,32 @@ test("the counters of a restored inventory are those of the holds", () => {
 // Hold types: how long a lock lasts, and the hold types of an organization.
 
 const ROW = [section("Stalls", { A: "1 2 3 4 5 6" })];
+const inRow = tables(ROW);
 
-test("a cart is held for exactly fifteen minutes, a reservation forever", () => {
-  check(
-    ROW,
-    `
-    lock    A  A1                 ok
-    lock    A  A2 as CART         ok
-    lock    A  A3 as RESERVED     ok
-    wait    14m
-    wait    59999ms
-    seats   A1 LOCKED  A2 LOCKED  A3 LOCKED
-    wait    1ms
-    seats   A1 ACTIVE  A2 ACTIVE  A3 LOCKED
-    wait    90000h
-    seats   A3 LOCKED
-    `,
-  );
-});
+inRow("a cart is held for exactly fifteen minutes, a reservation forever")(`
+  lock    A  A1                 ok
+  lock    A  A2 as CART         ok
+  lock    A  A3 as RESERVED     ok
+  wait    14m
+  wait    59999ms
+  seats   A1 LOCKED  A2 LOCKED  A3 LOCKED
+  wait    1ms
+  seats   A1 ACTIVE  A2 ACTIVE  A3 LOCKED
+  wait    90000h
+  seats   A3 LOCKED
+`);
 
-test("a lock with an unknown hold type is refused; other commands ignore the hold type", () => {
-  check(
-    ROW,
-    `
-    lock        A  A1 as NIGHT    invalid  holdType UNKNOWN
-    lock        A  A1 as cart     invalid  holdType UNKNOWN
-    lock        A  A1             ok
-    sale        A  A1 as NIGHT    ok
-    revertsale  -  A1 as NIGHT    ok
-    directsale  -  A1 as NIGHT    ok
-    block       -  A2 as NIGHT    ok
-    unblock     -  A2 as NIGHT    ok
-    unlock      -  A2 as NIGHT    ok
-    `,
-  );
-});
+inRow("a lock with an unknown hold type is refused; other commands ignore the hold type")(`
+  lock        A  A1 as NIGHT    invalid  holdType UNKNOWN
+  lock        A  A1 as cart     invalid  holdType UNKNOWN
+  lock        A  A1             ok
+  sale        A  A1 as NIGHT    ok
+  revertsale  -  A1 as NIGHT    ok
+  directsale  -  A1 as NIGHT    ok
+  block       -  A2 as NIGHT    ok
+  unblock     -  A2 as NIGHT    ok
+  unlock      -  A2 as NIGHT    ok
+`);
 
 test("replacing the hold types replaces all of them, and does not change existing holds", () => {
   const world = new World(ROW);
@@ -648,9 +563,7 @@ test("a hold of a type without a time limit never ends", () => {
   expect(world.must("replaceHoldTypes", world.caller, { body })).toEqual([
     { name: "OPEN", ttlSeconds: null },
   ]);
-  const organization = world.engine.state.catalog.organizations.get(world.caller.organizationId)!;
-  expect(holdEndMs(findHoldType(organization, "OPEN")!, START_MS)).toBe(0);
-  expect(holdEndMs(findHoldType(organization, null)!, START_MS)).toBe(START_MS + 900_000);
+  checkMore(world, `lock  A  A1 as OPEN  ok\nwait  90000h\nseats  A1 LOCKED`);
 });
 
 test("a direct sale records the hold type that it is given, even an unknown one", () => {
@@ -665,90 +578,61 @@ test("a direct sale records the hold type that it is given, even an unknown one"
 // Orphan prevention: no request may leave a single ACTIVE seat without an ACTIVE neighbour.
 
 const ON = { settings: { orphanPrevention: true } };
+const withoutOrphans = tables(ROW, ON);
 
-test("a lock that leaves one seat alone at the end of a row is refused", () => {
-  check(
-    ROW,
-    `
-    lock    A  A2             orphan  A2 leaves A1
-    lock    A  A5             orphan  A5 leaves A6
-    lock    A  A1             ok
-    lock    A  A3             orphan  A3 leaves A2
-    lock    A  A2 A3          ok
-    `,
-    ON,
-  );
-});
+withoutOrphans("a lock that leaves one seat alone at the end of a row is refused")(`
+  lock    A  A2             orphan  A2 leaves A1
+  lock    A  A5             orphan  A5 leaves A6
+  lock    A  A1             ok
+  lock    A  A3             orphan  A3 leaves A2
+  lock    A  A2 A3          ok
+`);
 
-test("a request is judged as a whole: its own seats are never left alone", () => {
-  check(
-    ROW,
-    `
-    lock    A  A1 A3          orphan  A1 leaves A2  A3 leaves A2
-    lock    A  A3 A2 A1       ok
-    lock    A  A5             orphan  A5 leaves A4  A5 leaves A6
-    lock    A  A4 A5 A6       ok
-    `,
-    ON,
-  );
-});
+withoutOrphans("a request is judged as a whole: its own seats are never left alone")(`
+  lock    A  A1 A3          orphan  A1 leaves A2  A3 leaves A2
+  lock    A  A3 A2 A1       ok
+  lock    A  A5             orphan  A5 leaves A4  A5 leaves A6
+  lock    A  A4 A5 A6       ok
+`);
 
-test("a seat that leaves two seats alone is named once for each", () => {
-  check(
-    [section("Stalls", { A: "1 2 3" })],
-    `
-    lock    A  A2             orphan  A2 leaves A1  A2 leaves A3
-    lock    A  A1 A2          orphan  A2 leaves A3
-    lock    A  A1             ok
-    `,
-    ON,
-  );
-});
+tables(
+  [section("Stalls", { A: "1 2 3" })],
+  ON,
+)("a seat that leaves two seats alone is named once for each")(`
+  lock    A  A2             orphan  A2 leaves A1  A2 leaves A3
+  lock    A  A1 A2          orphan  A2 leaves A3
+  lock    A  A1             ok
+`);
 
-test("a seat that is already alone may be taken", () => {
-  check(
-    ROW,
-    `
-    set     orphanPrevention off
-    lock    A  A2 A4          ok
-    set     orphanPrevention on
-    lock    B  A1             ok
-    lock    B  A3             ok
-    lock    B  A5             orphan  A5 leaves A6
-    lock    B  A5 A6          ok
-    `,
-    ON,
-  );
-});
+withoutOrphans("a seat that is already alone may be taken")(`
+  set     orphanPrevention off
+  lock    A  A2 A4          ok
+  set     orphanPrevention on
+  lock    B  A1             ok
+  lock    B  A3             ok
+  lock    B  A5             orphan  A5 leaves A6
+  lock    B  A5 A6          ok
+`);
 
-test("a seat next to the neighbour of an existing orphan may be taken", () => {
-  check(
-    [section("Stalls", { A: "1 2 3 4 5 6 7" })],
-    `
-    set     orphanPrevention off
-    block   -  A2 A4          ok
-    set     orphanPrevention on
-    // A3 is already alone; A5 is next to A4, not next to A3.
-    lock    A  A5             ok
-    lock    B  A3             ok
-    `,
-    ON,
-  );
-});
+tables(
+  [section("Stalls", { A: "1 2 3 4 5 6 7" })],
+  ON,
+)("a seat next to the neighbour of an existing orphan may be taken")(`
+  set     orphanPrevention off
+  block   -  A2 A4          ok
+  set     orphanPrevention on
+  // A3 is already alone; A5 is next to A4, not next to A3.
+  lock    A  A5             ok
+  lock    B  A3             ok
+`);
 
-test("an aisle counts as the end of a row", () => {
-  check(
-    [section("Stalls", { A: "1 2 3 _ 4 5 6" })],
-    `
-    lock    A  A5             orphan  A5 leaves A4  A5 leaves A6
-    lock    A  A1 A2          orphan  A2 leaves A3
-    lock    A  A3             ok
-    lock    A  A1 A2          ok
-    lock    A  A6             ok
-    `,
-    ON,
-  );
-});
+tables([section("Stalls", { A: "1 2 3 _ 4 5 6" })], ON)("an aisle counts as the end of a row")(`
+  lock    A  A5             orphan  A5 leaves A4  A5 leaves A6
+  lock    A  A1 A2          orphan  A2 leaves A3
+  lock    A  A3             ok
+  lock    A  A1 A2          ok
+  lock    A  A6             ok
+`);
 
 test("without coordinates the seats of a row sit in the order of a sorted list", () => {
   const { seats, ...row } = section("Stalls", { A: "A b C é f" });
@@ -765,81 +649,57 @@ test("without coordinates the seats of a row sit in the order of a sorted list",
   );
 });
 
-test("a seat whose only neighbour is LOCKED, SOLD, BLOCKED or unpriced counts as alone", () => {
-  check(
-    [section("Stalls", { A: "1 2 3", B: "1 2 3", C: "1 2 3", D: "1 2 3" })],
-    `
-    lock        -  A1         ok
-    directsale  -  B1         ok
-    block       -  C1         ok
-    lock        A  A3         orphan  A3 leaves A2
-    lock        A  B3         orphan  B3 leaves B2
-    lock        A  C3         orphan  C3 leaves C2
-    lock        A  D3         orphan  D3 leaves D2
-    `,
-    { ...ON, unpriced: ["D1"] },
-  );
-});
+tables([section("Stalls", { A: "1 2 3", B: "1 2 3", C: "1 2 3", D: "1 2 3" })], {
+  ...ON,
+  unpriced: ["D1"],
+})("a seat whose only neighbour is LOCKED, SOLD, BLOCKED or unpriced counts as alone")(`
+  lock        -  A1         ok
+  directsale  -  B1         ok
+  block       -  C1         ok
+  lock        A  A3         orphan  A3 leaves A2
+  lock        A  B3         orphan  B3 leaves B2
+  lock        A  C3         orphan  C3 leaves C2
+  lock        A  D3         orphan  D3 leaves D2
+`);
 
-test("seats of different rows are not neighbours, and seats of a table never orphans", () => {
-  check(
-    [section("Stalls", { A: "1 2", B: "1 2" }), table("T", "1 2 3 4")],
-    `
-    lock    A  A1             orphan  A1 leaves A2
-    lock    A  A1 A2          ok
-    lock    A  T2             ok
-    lock    A  T4             ok
-    `,
-    ON,
-  );
-});
+tables(
+  [section("Stalls", { A: "1 2", B: "1 2" }), table("T", "1 2 3 4")],
+  ON,
+)("seats of different rows are not neighbours, and seats of a table never orphans")(`
+  lock    A  A1             orphan  A1 leaves A2
+  lock    A  A1 A2          ok
+  lock    A  T2             ok
+  lock    A  T4             ok
+`);
 
-test("a sale is judged as if its seats were still ACTIVE", () => {
-  check(
-    ROW,
-    `
-    set     orphanPrevention off
-    lock    A  A2 A3          ok
-    set     orphanPrevention on
-    sale    A  A2             orphan  A2 leaves A1
-    sale    A  A3             ok
-    set     orphanPrevention off
-    lock    B  A1             ok
-    set     orphanPrevention on
-    sale    A  A2             ok
-    `,
-    ON,
-  );
-});
+withoutOrphans("a sale is judged as if its seats were still ACTIVE")(`
+  set     orphanPrevention off
+  lock    A  A2 A3          ok
+  set     orphanPrevention on
+  sale    A  A2             orphan  A2 leaves A1
+  sale    A  A3             ok
+  set     orphanPrevention off
+  lock    B  A1             ok
+  set     orphanPrevention on
+  sale    A  A2             ok
+`);
 
-test("commands other than lock and sale may leave a seat alone", () => {
-  check(
-    ROW,
-    `
-    directsale  -  A2         ok
-    revertsale  -  A2         ok
-    block       -  A2         ok
-    unblock     -  A2         ok
-    set         orphanPrevention off
-    lock        A  A2         ok
-    set         orphanPrevention on
-    unlock      A  A2         ok
-    `,
-    ON,
-  );
-});
+withoutOrphans("commands other than lock and sale may leave a seat alone")(`
+  directsale  -  A2         ok
+  revertsale  -  A2         ok
+  block       -  A2         ok
+  unblock     -  A2         ok
+  set         orphanPrevention off
+  lock        A  A2         ok
+  set         orphanPrevention on
+  unlock      A  A2         ok
+`);
 
-test("seats that are not available are reported before orphans", () => {
-  check(
-    ROW,
-    `
-    lock    A  A1 A2          ok
-    lock    B  A2 A4          not_available  A2 LOCKED
-    lock    B  A4             orphan  A4 leaves A3
-    `,
-    ON,
-  );
-});
+withoutOrphans("seats that are not available are reported before orphans")(`
+  lock    A  A1 A2          ok
+  lock    B  A2 A4          not_available  A2 LOCKED
+  lock    B  A4             orphan  A4 leaves A3
+`);
 
 test("the refusal names the requested seat, and the seat that it would leave alone", () => {
   const world = new World(ROW, ON);

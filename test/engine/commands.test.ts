@@ -1,4 +1,4 @@
-/** The command table: what its rows promise, and that `decide` keeps to it. */
+/** The command table: the promises of its rows, and `decide` bound by them. */
 import { expect, test } from "vitest";
 import { Broken } from "../../engine/assert.ts";
 import type { Caller } from "../../engine/bodies.ts";
@@ -60,7 +60,7 @@ test("a refusal of a bad request counts its fields", () => {
   expect(grant(null, 7)).toEqual({ refused: Result.OK, record: null, value: 7 });
 });
 
-// The memory that the operator gives to what clients create.
+// The memory quota for rows created by clients.
 
 const PARTS = [section("Stalls", { A: "1 2 3 4 5 6 7 8 9 10" })];
 const MORE = [section("Stalls", { A: "1 2 3 4 5 6 7 8 9 10 11" })];
@@ -73,7 +73,7 @@ const stateOf = (world: World) => world.engine.state;
 function leave(world: World, room: { readonly catalog?: number; readonly events?: number }): void {
   const state = stateOf(world);
   const { catalog = Infinity, events = Infinity } = room;
-  state.room = { catalog: state.used.catalog + catalog, events: state.used.events + events };
+  state.quota = { catalog: state.used.catalog + catalog, events: state.used.events + events };
 }
 
 function createEvent(world: World, schemaId = world.schemaId) {
@@ -214,7 +214,7 @@ test("expired replies are forgotten on demand, a thousand at a time", () => {
   expect([replies.size, storedReplies.memory]).toEqual([0, 0]);
 });
 
-// Stored replies within their budget: which bodies are dropped, and who may store more.
+// Stored replies within their budget: dropped bodies, and owners with room for more.
 
 const remember = (bench: Bench, caller: Caller, id: string, given: Given = {}) => {
   const { body = "true", budget = ROOMY } = given;

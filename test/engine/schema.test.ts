@@ -51,7 +51,7 @@ test("the type of a value follows from its shape", () => {
   expect(COLOR).toEqual({ type: "string", enum: ["RED", "GREEN"] });
 });
 
-// Which texts of a value are composed.
+// Composed texts of a value.
 
 const [TWO, ONE] = ["e\u0301", "\u00e9"];
 
@@ -76,9 +76,9 @@ test("a session id is not composed, and a shape without names has no composer", 
   expect(composerOf(object({ id: integer() }))).toBeNull();
 });
 
-// The formats of texts that no pattern can say.
+// Formats beyond a pattern.
 
-/** By format: texts that are one, and texts that are none. */
+/** By format: valid and invalid texts. */
 const TEXTS: Readonly<Record<string, readonly [good: string[], bad: string[]]>> = {
   uuid: [
     ["11111111-1111-4111-8111-11111111111A"],
@@ -179,7 +179,7 @@ test("one moment is always the same text, so that texts compare as moments do", 
   ).toBe(true);
 });
 
-// The size of a value as JSON is that of its text, for any depth.
+// The size of a value as JSON is the size of its text, for any depth.
 
 const bytesOf = (value: unknown) => Buffer.byteLength(JSON.stringify(value));
 

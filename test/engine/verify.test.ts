@@ -1,4 +1,4 @@
-/** The invariants: each is seen to fail on a state that breaks it. */
+/** The invariants: each fails on a corrupt state. */
 import { expect, test } from "vitest";
 import { Broken } from "../../engine/assert.ts";
 import type { Catalog } from "../../engine/catalog.ts";
@@ -32,7 +32,7 @@ function busyWorld(): World {
 const [A1, A2, A3, A4, PIT, LAWN] = [0, 1, 2, 3, 0, 1];
 const { ACTIVE, LOCKED } = SeatState;
 
-/** Gives A1 to the hold in that slot. */
+/** Gives A1 to the hold in the slot. */
 function lockFirst(partition: Partition, slot: number): void {
   partition.hold[A1] = slot;
   partition.state[A1] = LOCKED;
@@ -164,7 +164,7 @@ test("a partition with fewer states than seats is found", () => {
   expect(() => checkPartition(short)).toThrow("every seat has one state");
 });
 
-// The invariants of the catalog: each is seen to fail on a catalog that breaks it.
+// The invariants of the catalog: each fails on a corrupt catalog.
 
 const CLONE = "00000000-0000-4000-8000-0000000000c1";
 const TOKENS = {
@@ -236,7 +236,7 @@ test.each<[invariant: string, corrupt: (catalog: Catalog) => unknown]>([
   expect(() => checkCatalog(state)).toThrow(invariant);
 });
 
-// Digests: equal for states that mean the same, different for others.
+// Digests: equal for states with the same meaning, different for others.
 
 const HALL = [section("Stalls", { A: "1 2 3" }), area("Pit", 5)];
 
@@ -282,7 +282,7 @@ test("the session, the type and the expiry of a hold change the digest", () => {
         const world = new World(HALL);
         world.clock.timeMs += delayMs;
         world.book("lock", { ...world.selection(session, "A1"), holdType });
-        // The same times of change in all, so that only the hold differs.
+        // The same times of change in all, so only the hold differs.
         world.partition.changedAtMs.fill(5);
         return digestPartition(world.partition);
       }),

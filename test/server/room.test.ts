@@ -1,8 +1,8 @@
 /** The memory that the operator gives to rows, layouts and events, as clients meet it. */
 import { expect, test } from "vitest";
 import { HOLD_TYPES_MAX } from "../../engine/constants.ts";
-import { EVENT_SEAT_BYTES, type Room } from "../../engine/state.ts";
-import { roomOf } from "../../server/main.ts";
+import { EVENT_SEAT_BYTES, type Quota } from "../../engine/state.ts";
+import { memoryQuotas } from "../../server/main.ts";
 import { layoutOf, section } from "../support/layout.ts";
 import { actingFor } from "../support/answers/exchange.ts";
 import { MANAGEMENT, TestServer, V2 } from "../support/server.ts";
@@ -21,7 +21,7 @@ test("an event or venue without room is refused with 429, and the metrics show w
   const server = new TestServer({ hasMetrics: true });
   const { state } = server.engine;
   const { used } = state;
-  const limit = (room: Room) => (state.room = room);
+  const limit = (quota: Quota) => (state.quota = quota);
   const { schemaId } = server.a;
   const times = { start: "2026-05-01T20:00:00", endDate: "2026-05-01T23:00:00" };
   const create = () => server.post(`${V2}/events/`, { name: "Late", schemaId, ...times });
@@ -54,10 +54,10 @@ test("an event or venue without room is refused with 429, and the metrics show w
 test("by default rows get half of the heap, and events half of the memory", () => {
   const machine = { heap: 4_000 * MIB, machine: 16_000 * MIB };
   const half = { catalog: 2_000 * MIB, events: 8_000 * MIB };
-  expect(roomOf(NO_CHOICE, machine)).toEqual(half);
+  expect(memoryQuotas(NO_CHOICE, machine)).toEqual(half);
   const chosen = { catalogMemory: 100, eventMemory: 0.5 };
-  expect(roomOf(chosen, machine)).toEqual({ catalog: 100 * MIB, events: MIB / 2 });
-  const { catalog, events } = roomOf(NO_CHOICE);
+  expect(memoryQuotas(chosen, machine)).toEqual({ catalog: 100 * MIB, events: MIB / 2 });
+  const { catalog, events } = memoryQuotas(NO_CHOICE);
   expect([catalog, events].every((bytes) => bytes > 100 * MIB && bytes < Infinity)).toBe(true);
 });
 

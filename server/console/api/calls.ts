@@ -1,6 +1,7 @@
 /** The calls of the console, and the forms of their answers. All throw `ApiError`. */
 import type { AreaState, Change, EventMap, SeatState } from "../../client/changes.ts";
 import type { GeometryColumns } from "../../layouts/geometry-columns.ts";
+import type { StateCounts } from "../map/seats.ts";
 import { type Api, ApiError, reach } from "./http.ts";
 
 /** The server's local date-times are UTC without a zone. */
@@ -17,13 +18,6 @@ interface Page<T> {
 export interface Named {
   readonly id: number;
   readonly name: string;
-}
-
-export interface StateCounts {
-  readonly active: number;
-  readonly locked: number;
-  readonly sold: number;
-  readonly blocked: number;
 }
 
 function create<T>(api: Api, path: string, body: object): Promise<T> {
@@ -133,11 +127,11 @@ export interface AreaFacts extends AreaState {
 export interface PriceItem {
   readonly objectId: number;
   readonly assignmentId: number;
-  /** Places of an area that go on sale. */
+  /** Places of an area to put on sale. */
   readonly activeCount?: number;
 }
 
-/** All prices of the event, of which there are few. */
+/** All prices of the event: few. */
 export async function readPrices(api: Api, eventId: string): Promise<readonly Price[]> {
   const prices: Price[] = [];
   for (let page = 0; ; page++) {
@@ -179,7 +173,7 @@ export interface Hold {
   readonly areas: readonly { readonly groupOfSeatsId: number; readonly capacity: number }[];
 }
 
-/** @returns False for a direct sale of something that is not free. */
+/** @returns False for a direct sale of taken seats. */
 export const book = (api: Api, eventId: string, call: BookingCall, body: Selected) =>
   api.call<boolean>(`/booking/${call}`, { method: "POST", query: { eventId }, body });
 
@@ -187,7 +181,7 @@ export const book = (api: Api, eventId: string, call: BookingCall, body: Selecte
 export const checkBooking = (api: Api, eventId: string, call: BookingCall, body: Selected) =>
   api.call<boolean>("/booking/check", { method: "POST", query: { eventId, call }, body });
 
-/** The holds that end first. */
+/** The holds to end first. */
 export const readNextHolds = (api: Api, id: string, size: number) =>
   api.call<Page<Hold>>(`/events/${id}/holds/`, { query: { sort: "until", size } });
 
@@ -235,7 +229,7 @@ export async function readTransitions(
   return (await api.call<Page<Transition>>(`/events/${eventId}/audit/`, { query })).content;
 }
 
-/** @param since - Undefined for all changes that are kept. */
+/** @param since - Undefined for all retained changes. */
 export async function* readHistory(
   api: Api,
   eventId: string,

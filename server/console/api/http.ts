@@ -35,7 +35,7 @@ export class ApiError extends Error {
 
 export interface Access {
   readonly key: string;
-  /** Of the organization that a tenant token acts on. */
+  /** For a tenant token: the organization it acts on. */
   readonly organizationId?: number | undefined;
   /** Obtains a new access after a refusal; null when the login is over. */
   readonly renew?: () => Promise<Access | null>;

@@ -40,7 +40,7 @@ export class Camera {
   #base = 1;
   #zoomMax = 12;
 
-  /** Sets what is shown at zoom 0. @param insets - Device pixels at the sides that stay free. */
+  /** Sets what is shown at zoom 0. @param insets - Device pixels kept free at the sides. */
   frame({ box, pitch }: Framed, size: Size, insets: Insets = NO_INSETS): void {
     this.#box = box;
     this.size = size;
@@ -97,14 +97,14 @@ export class Camera {
     return (screenY - this.size.height / 2) / this.scale + this.y;
   }
 
-  /** @param dx - Device pixels by which the picture moves. */
+  /** @param dx - Movement of the picture in device pixels. */
   pan(dx: number, dy: number): void {
     this.x -= dx / this.scale;
     this.y -= dy / this.scale;
     this.#keepInside();
   }
 
-  /** Zooms about a point of the screen, which stays where it is. */
+  /** Zooms about a fixed point of the screen. */
   zoomTo(zoom: number, screenX: number, screenY: number): void {
     const [x, y] = [this.toLayoutX(screenX), this.toLayoutY(screenY)];
     this.zoom = Math.max(LEVEL_MIN, Math.min(this.#zoomMax, zoom));

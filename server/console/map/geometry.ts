@@ -1,10 +1,10 @@
 /**
  * The drawing of a layout: decoded from the server's columns into typed arrays, with the measures
- * and outlines for painting and a grid that finds seats by their place.
+ * and outlines for painting and a grid to find seats by position.
  */
 import type { Drawing, GeometryColumns } from "../../layouts/geometry-columns.ts";
 
-/** A gap that is wider than this many pitches is an aisle. */
+/** A wider gap, in pitches, is an aisle. */
 const AISLE_PITCHES = 1.6;
 const DEPTH_PITCHES_MAX = 2.2;
 const MARGIN_SHARE = 0.005;
@@ -168,7 +168,7 @@ function measure({ x, y, seatsOfRows, sectionOfRow }: Rows): Measures {
   return { alongX, alongY, pitches, depths };
 }
 
-/** The median distance between neighbours that no aisle separates; 0 for a single seat. */
+/** The median distance between neighbours without an aisle between; 0 for a single seat. */
 function pitchOf(members: Uint32Array, x: Float32Array, y: Float32Array): number {
   const distances: number[] = [];
   for (let i = 1; i < members.length; i++) {

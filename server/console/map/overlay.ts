@@ -49,12 +49,12 @@ export class Labels {
   readonly #places: LabelPlaces;
   readonly #longPlaces: LabelPlaces;
   readonly #innerPlaces: LabelPlaces;
-  /** Index: section. The side of a square that is as large. */
+  /** Index: section. Side of the square of equal area. */
   readonly #extents: readonly number[];
   readonly #sold: Uint32Array;
   readonly #onSale: Uint32Array;
   readonly #sectionOfSeat: Uint16Array;
-  /** Index: seat. Value: the state in which it was counted. */
+  /** Index: seat. Value: its state when last counted. */
   readonly #counted: Uint8Array;
   /** Width of texts in device pixels, by font and text. */
   readonly #widths = new Map<string, number>();
@@ -179,7 +179,7 @@ export class Labels {
     return text < this.#extents[section]! * scale;
   }
 
-  /** With the share that is sold, unless nothing is on sale. */
+  /** With the sold share, unless nothing is on sale. */
   #longText(section: number): string {
     const { name } = this.#geometry.sections[section]!;
     const [sold, onSale] = [this.#sold[section]!, this.#onSale[section]!];
@@ -224,7 +224,7 @@ export class Labels {
     }
   }
 
-  /** The names of areas that are as wide. */
+  /** The names of all areas of the same width. */
   #namesLike(index: number): readonly string[] {
     const { areas } = this.#geometry;
     const widthOf = ({ box }: { readonly box: Box }) => box.right - box.left;
@@ -390,7 +390,7 @@ class LabelPlaces {
     });
   }
 
-  /** A block that is square to the page has its name below or above; one of a ring, outside. */
+  /** An upright block has its name below or above; a block of a ring, outside. */
   *#candidates(box: Box, outline: Float32Array, { width, height }: Name) {
     const all = this.#geometry.box;
     const [cx, cy] = [(box.left + box.right) / 2, (box.top + box.bottom) / 2];
@@ -435,7 +435,7 @@ function fills(outline: Float32Array, box: Box): boolean {
   return areaOf(outline) > (box.right - box.left) * (box.bottom - box.top) * 0.93;
 }
 
-/** A seat that has just changed. */
+/** A ring around a seat just changed. */
 export interface Pulse {
   readonly seat: number;
   readonly startMs: number;
@@ -483,7 +483,7 @@ export function paintOverlay(
   canvas.strokeRect(x, y, width, height);
 }
 
-/** A ring that grows and fades. */
+/** Growing, fading rings. */
 function paintPulses(
   canvas: CanvasRenderingContext2D,
   camera: Camera,

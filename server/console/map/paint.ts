@@ -16,9 +16,9 @@ import { type AreaCounts, type LiveSeats, SeatState } from "./seats.ts";
 
 const PRICE_COUNT = 10;
 const FADED_SHARE = 0.2;
-/** Seats that are narrower, in CSS pixels, fill their place. */
+/** Narrower seats, in CSS pixels, fill their place. */
 const MARK_PIXELS = 5;
-/** Seats that are wider have their number. */
+/** Wider seats show their number. */
 const NUMBER_PIXELS = 15;
 const BREADTH = 0.41;
 const LENGTH = 1.55;
@@ -26,7 +26,7 @@ const PATH_SEATS_MAX = 400;
 /** Bucket key: `state × 256 + price`. */
 const PRICES = 256;
 const LETTER_PIXELS = 12;
-/** Rows that are closer, in CSS pixels, have no letters. */
+/** Closer rows, in CSS pixels, have no letters. */
 const LETTER_DEPTH_MIN = 11;
 
 /** Read from the style sheet once for each theme, and mixed once. */
@@ -117,7 +117,7 @@ export class Marks {
   live: LiveSeats;
   palette: Palette;
   colouring: Colouring = "state";
-  /** States that the legend excludes. */
+  /** States excluded by the legend. */
   faded: ReadonlySet<number> = new Set();
   readonly #buckets = new Map<number, number[]>();
 
@@ -127,12 +127,12 @@ export class Marks {
     this.palette = palette;
   }
 
-  /** Layout units by which a mark may reach beyond the centre of its seat. */
+  /** Largest distance of a mark from the centre of its seat, in layout units. */
   get reach(): number {
     return this.geometry.pitch * 2.5;
   }
 
-  /** Paints the place of seats, so that nothing of an earlier mark remains. */
+  /** Paints the place of seats, to remove the earlier mark. */
   erase(canvas: Canvas, seats: readonly number[], frame: Frame): void {
     canvas.fillStyle = this.palette.block;
     this.#fill(canvas, seats, (seat) => this.#place(canvas, seat, frame, 1));
@@ -229,17 +229,15 @@ export class Marks {
   }
 
   #numbers(canvas: Canvas, seats: readonly number[], frame: Frame, colour: string): void {
-    const { x, y, labels, labelOfSeat, pitch } = this.geometry;
+    const { labels, labelOfSeat, pitch } = this.geometry;
     const size = Math.round(Math.min(pitch * frame.scale * 0.42, 15 * frame.ratio));
-    canvas.font = `600 ${size}px system-ui, sans-serif`;
-    canvas.textAlign = "center";
-    canvas.textBaseline = "middle";
+    centreText(canvas, size);
     canvas.fillStyle = colour;
     for (const seat of seats) {
       const label = labels[labelOfSeat[seat]!]!;
       if (label.length > 3) continue;
-      const [px, py] = [x[seat]! * frame.scale + frame.dx, y[seat]! * frame.scale + frame.dy];
-      canvas.fillText(label, px, py + size * 0.06);
+      const { cx, cy } = this.#spot(seat, frame);
+      canvas.fillText(label, cx, cy + size * 0.06);
     }
   }
 
@@ -252,52 +250,41 @@ export class Marks {
   }
 
   /** The place of a seat, as a rectangle along its row. @param share - Of the place. */
-  #place(canvas: Canvas, seat: number, { scale, dx, dy }: Frame, share: number): void {
-    const { x, y, rows, rowOfSeat } = this.geometry;
-    const { pitch, depth } = rows[rowOfSeat[seat]!]!;
-    const [cx, cy] = [x[seat]! * scale + dx, y[seat]! * scale + dy];
-    const a = pitch * 0.5 * share * scale;
-    const b = depth * 0.5 * share * scale;
+  #place(canvas: Canvas, seat: number, frame: Frame, share: number): void {
+    const { cx, cy, pitch, depth } = this.#spot(seat, frame);
+    const a = pitch * 0.5 * share * frame.scale;
+    const b = depth * 0.5 * share * frame.scale;
     traceAlongRow(canvas, this.geometry, seat, { cx, cy, a, b });
   }
 
-  #square(canvas: Canvas, seat: number, { scale, dx, dy }: Frame): void {
-    const { x, y, rows, rowOfSeat } = this.geometry;
-    const { pitch, depth } = rows[rowOfSeat[seat]!]!;
-    const half = Math.min(pitch, depth) * 0.39 * scale;
-    const [cx, cy] = [x[seat]! * scale + dx, y[seat]! * scale + dy];
+  #square(canvas: Canvas, seat: number, frame: Frame): void {
+    const { cx, cy, pitch, depth } = this.#spot(seat, frame);
+    const half = Math.min(pitch, depth) * 0.39 * frame.scale;
     canvas.roundRect(cx - half, cy - half, 2 * half, 2 * half, half * 0.3);
   }
 
-  #dot(canvas: Canvas, seat: number, { scale, dx, dy }: Frame, share: number): void {
-    const { x, y, rows, rowOfSeat } = this.geometry;
-    const { pitch, depth } = rows[rowOfSeat[seat]!]!;
-    const radius = Math.min(pitch, depth) * BREADTH * share * scale;
-    const [cx, cy] = [x[seat]! * scale + dx, y[seat]! * scale + dy];
-    canvas.moveTo(cx + radius, cy);
-    canvas.arc(cx, cy, radius, 0, 2 * Math.PI);
+  #dot(canvas: Canvas, seat: number, frame: Frame, share: number): void {
+    const { cx, cy, pitch, depth } = this.#spot(seat, frame);
+    traceDisc(canvas, cx, cy, Math.min(pitch, depth) * BREADTH * share * frame.scale);
   }
 
-  /** A disc; longer across the row where the row leaves room, or along it where that is narrow. */
-  #capsule(canvas: Canvas, seat: number, { scale, dx, dy }: Frame, inset: number): void {
-    const { x, y, alongX, alongY, rows, rowOfSeat } = this.geometry;
-    const { pitch, depth } = rows[rowOfSeat[seat]!]!;
-    const [cx, cy] = [x[seat]! * scale + dx, y[seat]! * scale + dy];
+  /** A disc; longer across a row with room, or along a narrow one. */
+  #capsule(canvas: Canvas, seat: number, frame: Frame, inset: number): void {
+    const { alongX, alongY } = this.geometry;
+    const { cx, cy, pitch, depth } = this.#spot(seat, frame);
     const least = Math.min(pitch, depth) * BREADTH;
-    const a = Math.min(pitch * BREADTH, least * LENGTH) * scale - inset;
-    const b = Math.min(depth * BREADTH, least * LENGTH) * scale - inset;
+    const a = Math.min(pitch * BREADTH, least * LENGTH) * frame.scale - inset;
+    const b = Math.min(depth * BREADTH, least * LENGTH) * frame.scale - inset;
     const radius = Math.max(0.1, Math.min(a, b));
+    const half = Math.abs(b - a);
+    if (half < 0.5) {
+      traceDisc(canvas, cx, cy, radius);
+      return;
+    }
     // The longer axis: across the row, or along it.
     const [ux, uy] = [alongX[seat]!, alongY[seat]!];
     const [vx, vy] = b >= a ? [-uy, ux] : [ux, uy];
-    const half = Math.abs(b - a);
-    const angle = Math.atan2(vy, vx);
-    if (half < 0.5) {
-      canvas.moveTo(cx + radius, cy);
-      canvas.arc(cx, cy, radius, 0, 2 * Math.PI);
-      return;
-    }
-    const start = angle - Math.PI / 2;
+    const start = Math.atan2(vy, vx) - Math.PI / 2;
     canvas.moveTo(
       cx + vx * half + Math.cos(start) * radius,
       cy + vy * half + Math.sin(start) * radius,
@@ -308,24 +295,23 @@ export class Marks {
   }
 
   #crosses(canvas: Canvas, seats: readonly number[], frame: Frame, colour: string): void {
-    const { x, y, rows, rowOfSeat } = this.geometry;
-    const { scale, dx, dy } = frame;
     canvas.strokeStyle = colour;
-    canvas.lineWidth = Math.max(1, this.geometry.pitch * scale * 0.08);
-    inPaths(
-      canvas,
-      seats,
-      (seat) => {
-        const { pitch, depth } = rows[rowOfSeat[seat]!]!;
-        const arm = Math.min(pitch, depth) * 0.19 * scale;
-        const [cx, cy] = [x[seat]! * scale + dx, y[seat]! * scale + dy];
-        canvas.moveTo(cx - arm, cy - arm);
-        canvas.lineTo(cx + arm, cy + arm);
-        canvas.moveTo(cx + arm, cy - arm);
-        canvas.lineTo(cx - arm, cy + arm);
-      },
-      () => canvas.stroke(),
-    );
+    canvas.lineWidth = Math.max(1, this.geometry.pitch * frame.scale * 0.08);
+    this.#stroke(canvas, seats, (seat) => {
+      const { cx, cy, pitch, depth } = this.#spot(seat, frame);
+      const arm = Math.min(pitch, depth) * 0.19 * frame.scale;
+      canvas.moveTo(cx - arm, cy - arm);
+      canvas.lineTo(cx + arm, cy + arm);
+      canvas.moveTo(cx + arm, cy - arm);
+      canvas.lineTo(cx - arm, cy + arm);
+    });
+  }
+
+  /** The centre of a seat on the canvas, and the distances to its neighbours in layout units. */
+  #spot(seat: number, { scale, dx, dy }: Frame) {
+    const { x, y, rows, rowOfSeat } = this.geometry;
+    const { pitch, depth } = rows[rowOfSeat[seat]!]!;
+    return { cx: x[seat]! * scale + dx, cy: y[seat]! * scale + dy, pitch, depth };
   }
 }
 
@@ -337,6 +323,11 @@ interface Colours {
 
 interface Look extends Colours {
   readonly state: number;
+}
+
+function traceDisc(canvas: Canvas, cx: number, cy: number, radius: number): void {
+  canvas.moveTo(cx + radius, cy);
+  canvas.arc(cx, cy, radius, 0, 2 * Math.PI);
 }
 
 /** A very long path takes more than its parts. */
@@ -362,7 +353,7 @@ interface Sides {
   readonly b: number;
 }
 
-/** Adds a rectangle to the path that is turned as the row of a seat. */
+/** Adds a rectangle to the path, turned as the row of a seat. */
 export function traceAlongRow(
   canvas: Canvas,
   { alongX, alongY }: Geometry,
@@ -403,7 +394,7 @@ export class Ground {
     return this.#marks.geometry;
   }
 
-  /** @param box - What the canvas shows, in layout units. */
+  /** @param box - Visible part, in layout units. */
   paint(canvas: Canvas, frame: Frame, box: Box): void {
     const { palette } = this.#marks;
     for (const placed of this.#shapes) {
@@ -442,9 +433,7 @@ export class Ground {
     const size = Math.min(height * 0.5, (width / (shape.text.length + 2)) * 1.2, 28 * frame.ratio);
     if (size < 6) return;
     canvas.fillStyle = palette.stageText;
-    canvas.font = `600 ${size}px system-ui, sans-serif`;
-    canvas.textAlign = "center";
-    canvas.textBaseline = "middle";
+    centreText(canvas, size);
     const [x, y] = [(box.left + box.right) / 2, (box.top + box.bottom) / 2];
     canvas.fillText(shape.text, x * frame.scale + frame.dx, y * frame.scale + frame.dy);
   }
@@ -489,9 +478,7 @@ export class Ground {
   paintLetters(canvas: Canvas, frame: Frame, box: Box): void {
     const { rows, sections, x, y, alongX, alongY } = this.#geometry;
     const size = LETTER_PIXELS * frame.ratio;
-    canvas.font = `600 ${size}px system-ui, sans-serif`;
-    canvas.textAlign = "center";
-    canvas.textBaseline = "middle";
+    centreText(canvas, size);
     canvas.fillStyle = this.#marks.palette.faint;
     for (const section of sections) {
       if (section.isTable || !overlap(section.box, box)) continue;
@@ -523,6 +510,13 @@ export class Ground {
     const box = { left: x - reach, top: y - reach, right: x + reach, bottom: y + reach };
     return this.#grid.within(box).length > 0;
   }
+}
+
+/** @param size - Device pixels. */
+function centreText(canvas: Canvas, size: number): void {
+  canvas.font = `600 ${size}px system-ui, sans-serif`;
+  canvas.textAlign = "center";
+  canvas.textBaseline = "middle";
 }
 
 function trace(canvas: Canvas, { scale, dx, dy }: Frame, outline: Float32Array): void {

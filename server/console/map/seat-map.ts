@@ -19,7 +19,7 @@ interface MapOptions {
   /** Null when the pointer is at nothing. */
   readonly onHover: (hit: Hit | null, at: Point) => void;
   readonly onPick: (hit: Hit | null, modifiers: Modifiers) => void;
-  /** Seats of a rectangle that was drawn. */
+  /** Seats inside the drawn rectangle. */
   readonly onBox: (seats: readonly number[], modifiers: Modifiers) => void;
 }
 
@@ -29,7 +29,7 @@ const LABELS_MS = 250;
 const PULSES_MAX = 16;
 /** CSS pixels for the names around the outermost sections. */
 const NAME_MARGIN = 32;
-/** The mark that a browser's tools show at the first full picture. */
+/** Performance mark at the first full picture. */
 const PAINTED = "frontrow: painted";
 
 export class SeatMap {
@@ -123,7 +123,7 @@ export class SeatMap {
     this.draw();
   }
 
-  /** States that are faded, because the legend excludes them. */
+  /** Faded states: excluded by the legend. */
   set faded(states: ReadonlySet<number>) {
     this.#marks.faded = states;
     this.draw();
@@ -139,7 +139,7 @@ export class SeatMap {
     this.#staleOver();
   }
 
-  /** Rings around seats that were found. */
+  /** Rings around seats. */
   highlight(seats: readonly number[]): void {
     this.#highlighted = seats;
     this.#staleOver();
@@ -160,7 +160,7 @@ export class SeatMap {
     this.#stale();
   }
 
-  /** @param dx - CSS pixels by which the picture moves. */
+  /** @param dx - Movement of the picture in CSS pixels. */
   panBy(dx: number, dy: number): void {
     this.#camera.pan(dx * this.#ratio, dy * this.#ratio);
     this.#stale();
@@ -215,14 +215,14 @@ export class SeatMap {
     this.#over.remove();
   }
 
-  /** Device pixels at each side that stay free when everything is shown. */
+  /** Device pixels kept free at each side when everything is shown. */
   #insets(): Insets {
     const { left = 0, top = 0, right = 0, bottom = 0 } = this.#covered;
     const margin = (side: number) => (side + NAME_MARGIN) * this.#ratio;
     return { left: margin(left), top: margin(top), right: margin(right), bottom: margin(bottom) };
   }
 
-  /** CSS pixels at each side that panels of the page cover. */
+  /** CSS pixels covered by panels at each side. */
   set covered(sides: Partial<Insets>) {
     this.#covered = sides;
     this.#resize(this.#camera.zoom === 0);
@@ -278,7 +278,7 @@ export class SeatMap {
     }
   }
 
-  /** After a zoom the view comes to rest on a level, at which tiles are sharp. */
+  /** After a zoom the view comes to rest on a level, where tiles are sharp. */
   #settleZoom(): void {
     const camera = this.#camera;
     const distance = camera.level - camera.zoom;

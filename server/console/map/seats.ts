@@ -21,12 +21,21 @@ export const STATE_OF_LETTER: Readonly<Record<string, SeatState>> = {
 
 export const NO_PRICE = 255;
 
-export interface AreaCounts {
-  readonly capacity: number;
+/** Seats and places by state. */
+export interface StateCounts {
   readonly active: number;
   readonly locked: number;
   readonly sold: number;
   readonly blocked: number;
+}
+
+export interface AreaCounts extends StateCounts {
+  readonly capacity: number;
+}
+
+/** On sale or withdrawn: everything with a price. */
+export function placesOf({ active, locked, sold, blocked }: StateCounts): number {
+  return active + locked + sold + blocked;
 }
 
 export interface LiveSeats {

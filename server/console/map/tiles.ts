@@ -9,7 +9,7 @@ import type { Frame, Ground, Marks } from "./paint.ts";
 
 const TILE_PIXELS = 256;
 const TILES_MAX = 260;
-/** Seats that are painted before the clock is looked at. */
+/** Seats painted between two looks at the clock. */
 const SEATS_PER_PIECE = 500;
 /** With more changes than this a tile is painted again as a whole. */
 const PENDING_MAX = 600;
@@ -29,7 +29,7 @@ class Tile {
   readonly context: CanvasRenderingContext2D;
   /** Null when the tile is complete. */
   work: Generator<void, void> | null = null;
-  /** Seats that changed since it was painted. */
+  /** Seats changed since it was painted. */
   pending: number[] = [];
   pendingAreas = new Set<number>();
   readonly level: number;
@@ -78,7 +78,7 @@ export class Tiles {
     };
   }
 
-  /** Tiles of a level that there are in a view. */
+  /** Cached tiles of a level in a view. */
   *inView(level: number, origin: Point, { width, height }: Size): Generator<Tile, void> {
     const last = { x: (origin.x + width) / TILE_PIXELS, y: (origin.y + height) / TILE_PIXELS };
     for (let line = Math.floor(origin.y / TILE_PIXELS); line < last.y; line++) {
@@ -89,7 +89,7 @@ export class Tiles {
     }
   }
 
-  /** The tile, which may not be complete. */
+  /** The tile, maybe incomplete. */
   take(level: number, column: number, line: number): Tile {
     const key = keyOf(level, column, line);
     let tile = this.#tiles.get(key);
@@ -137,7 +137,7 @@ export class Tiles {
     }
   }
 
-  /** Paints what has changed in a complete tile. */
+  /** Paints the pending changes of a complete tile. */
   #settle(tile: Tile): void {
     const { pending, pendingAreas, context } = tile;
     if (pending.length === 0 && pendingAreas.size === 0) return;
@@ -149,7 +149,7 @@ export class Tiles {
     pendingAreas.clear();
   }
 
-  /** Notes changed seats in each tile that shows them. */
+  /** Marks changed seats as pending in each tile around them. */
   change(seats: readonly number[]): void {
     const { x, y, seatCount } = this.#marks.geometry;
     const { reach } = this.#marks;
@@ -183,7 +183,7 @@ export class Tiles {
     this.#tiles.clear();
   }
 
-  /** Paints all tiles again, which keep their picture until then. */
+  /** Paints all tiles again; each keeps its picture until then. */
   repaint(): void {
     for (const tile of this.#tiles.values()) this.#again(tile);
   }
@@ -235,7 +235,7 @@ export class Screen {
     return isWhole;
   }
 
-  /** Paints what has changed in view, at rest. @returns True when every tile is complete. */
+  /** Paints the pending changes in view, at rest. @returns True when every tile is complete. */
   paintChanges(): boolean {
     const { level, origin, size } = this.#camera;
     const endMs = performance.now() + PAINT_MS;

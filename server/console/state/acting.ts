@@ -28,7 +28,7 @@ export class Selection {
     this.#live = live;
   }
 
-  /** With Ctrl or Shift, what was selected stays so. */
+  /** Ctrl or Shift extends the selection. */
   pick(hit: Hit | null, { shift, ctrl }: Modifiers): void {
     const isMore = shift || ctrl;
     if (hit === null) {
@@ -45,7 +45,7 @@ export class Selection {
     this.take(seats, ctrl);
   }
 
-  /** @param isMore - Whether what is selected stays so. */
+  /** @param isMore - True to extend the selection. */
   take(seats: readonly number[], isMore: boolean): void {
     if (isMore) this.seats.value = new Set([...this.seats.value, ...seats]);
     else this.#replace(seats);
@@ -109,7 +109,7 @@ export class Selection {
 
 export type Action = "hold" | "sell" | "block" | "release" | "unblock";
 
-/** A seat or area that an action does not apply to, and why. */
+/** A refused seat or area, and why. */
 export interface Refused {
   readonly seat?: number;
   readonly area?: number;
@@ -173,7 +173,7 @@ export class Acting {
     await this.#send(action, this.#body(action), false);
   }
 
-  /** Removes what was refused from the selection, and begins again. */
+  /** Removes the refused places from the selection, and begins again. */
   async leaveOut(action: Action, refused: readonly Refused[]): Promise<void> {
     this.#selection.remove(refused.flatMap(({ seat }) => seat ?? []));
     for (const { area } of refused) if (area !== undefined) this.#selection.setPlaces(area, 0);
@@ -204,7 +204,7 @@ export class Acting {
       const isDone = await (isDry ? checkBooking : book)(this.#api, eventId, call, body);
       const count = countOf(body);
       if (!isDone) {
-        // A direct sale does not say what it refuses.
+        // A direct sale does not name the refused places.
         const refused = this.#notFree(body);
         this.#refuse({ action, message: TEXTS.act.notFree, refused, count, isDry });
       } else if (isDry) {
@@ -297,7 +297,7 @@ function countOf({ seats, groupOfSeats }: Selected): number {
   return groupOfSeats.reduce((sum, { capacity }) => sum + capacity, seats.length);
 }
 
-/** A sale is final; a hold that was released had a session and an end that are gone. */
+/** A sale is final; the session and the end of a released hold are gone. */
 function undoOf(action: Action, { sessionId = "", seats, groupOfSeats }: Selected): Undo | null {
   if (action === "hold") return { call: "unlock", body: { sessionId, seats, groupOfSeats } };
   if (action === "block") return { call: "unblock", body: { seats, groupOfSeats } };

@@ -3,14 +3,12 @@ import type { AreaState, Change } from "../../client/changes.ts";
 import { type Hold, timeMs } from "../api/calls.ts";
 import type { AreaCounts } from "../map/seats.ts";
 
-/** Seats of a change that are kept, to name them. */
+/** Seats kept of a change, to name them. */
 const SEATS_MAX = 12;
-/** The smallest number of points that can be thinned out. */
-const POINTS_MIN = 8;
 const SAMPLE = /^frontrow_(\w+?)(?:\{([^}]*)\})? (\S+)$/gm;
 const PERCENTILE = 0.99;
 
-/** Places of an area that a change moved. */
+/** Places of an area moved by a change. */
 export interface MovedPlaces {
   readonly area: number;
   /** 0 when it is not known. */
@@ -45,11 +43,11 @@ export function happeningOf(change: Change, areas: readonly MovedPlaces[]): Happ
 export class Happenings {
   readonly #max: number;
   #filter: HappeningFilter = { call: "", session: "" };
-  /** The oldest first; twice as many as are kept, so that they are seldom moved. */
+  /** The oldest first; up to twice the limit, so copies are rare. */
   #all: Happening[] = [];
   #passed: Happening[] = [];
 
-  /** @param max - How many are kept, of all and of those that pass the filter. */
+  /** @param max - Limit, for all and for those that pass the filter. */
   constructor(max = 500) {
     this.#max = max;
   }
@@ -66,7 +64,7 @@ export class Happenings {
     if (this.#passed.length >= 2 * this.#max) this.#passed = this.#passed.slice(-this.#max);
   }
 
-  /** Adds what happened before those that it has. The oldest comes first. */
+  /** Adds earlier ones, the oldest first. */
   addPast(past: readonly Happening[]): void {
     this.#all = [...past, ...this.#all].slice(-this.#max);
     this.#passed = this.#all.filter((one) => this.#passes(one));
@@ -83,7 +81,7 @@ export class Happenings {
   }
 }
 
-/** Places of each area that a change moves: changes name only the counts after them. */
+/** Places of each area moved by a change: changes name only the counts after them. */
 export class AreaMoves {
   readonly #before: (AreaCounts | undefined)[];
 
@@ -117,13 +115,11 @@ export class Series {
   /** First the times, in seconds since 1970; then each number. */
   readonly columns: number[][];
   readonly #pointsMax: number;
-  /** Seconds between two points that are kept. */
-  #spacing: number;
+  /** Least seconds between two points. */
+  #spacing = 1;
 
-  /** @param spacing - Seconds between points, until there are too many. */
-  constructor(width: number, { pointsMax = 480, spacing = 1 } = {}) {
-    this.#pointsMax = Math.max(POINTS_MIN, pointsMax);
-    this.#spacing = spacing;
+  constructor(width: number, pointsMax = 480) {
+    this.#pointsMax = pointsMax;
     this.columns = Array.from({ length: width + 1 }, () => []);
   }
 
@@ -145,7 +141,7 @@ export class Series {
     if (times.length > this.#pointsMax) this.#thinOut();
   }
 
-  /** Adds points of the time before those that it has. They are in order. */
+  /** Adds earlier points, in order. */
   prepend(points: readonly { readonly seconds: number; readonly values: readonly number[] }[]) {
     const later = this.columns.map((column) => [...column]);
     const [times = []] = later;
@@ -182,7 +178,7 @@ const KIND_OF_CALL: Readonly<Record<string, Kind>> = {
 };
 const SECONDS = 60;
 
-/** Seats and places that each kind of call has moved, second by second, over a minute. */
+/** Seats and places moved by each kind of call, second by second, over a minute. */
 export class Rates {
   /** Index: the second, modulo 60. */
   readonly #counts: Readonly<Record<Kind, Float64Array>> = {
@@ -191,10 +187,10 @@ export class Rates {
     released: new Float64Array(SECONDS),
     expired: new Float64Array(SECONDS),
   };
-  /** The second that was written last. */
+  /** The second written last. */
   #second = 0;
 
-  /** @param places - Seats and places that the call moved. */
+  /** @param places - Seats and places moved by the call. */
   add(seconds: number, call: string, places: number): void {
     const kind = KIND_OF_CALL[call];
     const second = Math.floor(seconds);
@@ -216,7 +212,7 @@ export class Rates {
     return Array.from({ length: SECONDS }, (_, i) => this.#counts[kind][(next + i) % SECONDS]!);
   }
 
-  /** Empties the seconds that have passed. Time does not go back. */
+  /** Empties past seconds. Time does not go back. */
   #advance(seconds: number): void {
     const second = Math.max(this.#second, Math.floor(seconds));
     const from = Math.max(this.#second + 1, second - SECONDS + 1);
@@ -234,7 +230,7 @@ export interface EndingHold {
   readonly shareLeft: number;
 }
 
-/** @returns Those that have not ended, the next to end first. */
+/** @returns Live holds, the next to end first. */
 export function endingHolds(holds: readonly Hold[], nowMs: number, count: number): EndingHold[] {
   return holds
     .flatMap((hold): EndingHold[] => {
@@ -267,7 +263,7 @@ export interface ServerFigures {
   readonly refusalsPerMinute: number;
   readonly logBytesPerSecond: number;
   readonly isWritable: boolean;
-  /** The duration that 99 of 100 do not exceed, in milliseconds; null when there was none. */
+  /** 99th percentile in milliseconds; null without requests. */
   readonly requestMs: number | null;
   readonly syncMs: number | null;
 }
@@ -316,7 +312,7 @@ function add(times: Map<number, number>, end: string, count: number): void {
   times.set(seconds, (times.get(seconds) ?? 0) + count);
 }
 
-/** The upper end of the interval in which it lies. Counts include those of shorter durations. */
+/** The upper end of its bucket. Counts include those of shorter durations. */
 function percentileMs(
   before: Reading["requestTimes"] | undefined,
   after: Reading["requestTimes"],

@@ -18,13 +18,13 @@ import {
 export interface Places {
   readonly seatCount: number;
   readonly areaCount: number;
-  /** Undefined for a seat that the layout no longer has. */
+  /** Undefined for a seat removed from the layout. */
   readonly seatOf: (id: number) => number | undefined;
   readonly areaOf: (id: number) => number | undefined;
   readonly priceIndex: (id: number) => number;
 }
 
-/** The seats and areas that a step changed. */
+/** The seats and areas changed by a step. */
 export interface Step {
   readonly seats: readonly number[];
   readonly areas: readonly number[];
@@ -73,12 +73,12 @@ export class History {
     return this.#times.length;
   }
 
-  /** Changes that have been applied. */
+  /** Number of applied changes. */
   get position(): number {
     return this.#position;
   }
 
-  /** The last record, after which later changes are read. */
+  /** The last record: the cursor for later changes. */
   get sequence(): number {
     return this.#sequences.at(-1) ?? 0;
   }
@@ -103,11 +103,6 @@ export class History {
   /** The position at a time: after all changes up to it. */
   positionAt(timeMs: number): number {
     return countUpTo(this.#times, timeMs);
-  }
-
-  /** The position after the record. */
-  positionAfter(sequence: number): number {
-    return countUpTo(this.#sequences, sequence);
   }
 
   /** Adds the changes of a page. Afterwards the position is at their end. */
@@ -164,19 +159,25 @@ export class History {
     const to = Math.max(0, Math.min(this.length, position));
     const [from, isBack] = [this.#position, to < this.#position];
     const [first, last] = isBack ? [to, from] : [from, to];
-    const [seatFrom, seatTo] = [endAt(this.#seatEnds, first), endAt(this.#seatEnds, last)];
-    const [areaFrom, areaTo] = [endAt(this.#areaEnds, first), endAt(this.#areaEnds, last)];
-    if (isBack) this.#undo([seatFrom, seatTo], [areaFrom, areaTo]);
-    else this.#apply([seatFrom, seatTo], [areaFrom, areaTo]);
+    const ranges = this.#rangesOf(first, last);
+    if (isBack) this.#undo(...ranges);
+    else this.#apply(...ranges);
     this.#position = to;
     return this.#between(first, last);
   }
 
   #between(first: number, last: number): Step {
-    const [seatFrom, seatTo] = [endAt(this.#seatEnds, first), endAt(this.#seatEnds, last)];
-    const [areaFrom, areaTo] = [endAt(this.#areaEnds, first), endAt(this.#areaEnds, last)];
-    const areas = this.#areasChanged.slice(areaFrom, areaTo).map(({ area }) => area);
-    return { seats: this.#seatsChanged.slice(seatFrom, seatTo), areas: [...new Set(areas)] };
+    const [seats, places] = this.#rangesOf(first, last);
+    const areas = this.#areasChanged.slice(...places).map(({ area }) => area);
+    return { seats: this.#seatsChanged.slice(...seats), areas: [...new Set(areas)] };
+  }
+
+  /** The seats and the areas of the changes from `first` up to `last`. */
+  #rangesOf(first: number, last: number): [seats: Range, areas: Range] {
+    return [
+      [endAt(this.#seatEnds, first), endAt(this.#seatEnds, last)],
+      [endAt(this.#areaEnds, first), endAt(this.#areaEnds, last)],
+    ];
   }
 
   #apply([from, to]: Range, [areaFrom, areaTo]: Range): void {
@@ -218,12 +219,13 @@ export class History {
     for (let bucket = 1; bucket <= count; bucket++) {
       const timeMs = bucket === count ? last : first + Math.round((span * bucket) / count);
       const end = this.positionAt(timeMs);
-      for (let i = endAt(this.#seatEnds, change); i < endAt(this.#seatEnds, end); i++) {
+      const [[seatFrom, seatTo], [areaFrom, areaTo]] = this.#rangesOf(change, end);
+      for (let i = seatFrom; i < seatTo; i++) {
         const move = this.#moves[i]!;
         totals[move >>> 24]! -= 1;
         totals[(move >>> 8) & 0xff]! += 1;
       }
-      for (let i = endAt(this.#areaEnds, change); i < endAt(this.#areaEnds, end); i++) {
+      for (let i = areaFrom; i < areaTo; i++) {
         const { before: was, after } = this.#areasChanged[i]!;
         countArea(totals, was, -1);
         countArea(totals, after, 1);

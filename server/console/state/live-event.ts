@@ -38,7 +38,7 @@ const STATE_OF_NAME: Readonly<Record<NonNullable<SeatStateName>, SeatState>> = {
 };
 const FIGURES_MS = 150;
 
-/** Seats and areas that have changed since the last frame. */
+/** Seats and areas changed since the last frame. */
 export type OnFrame = (seats: readonly number[], areas: readonly number[]) => void;
 
 /** Changes as they arrive, before they are applied. */
@@ -118,7 +118,7 @@ export class LiveEvent {
     return readTransitions(this.#api, this.facts.id, this.geometry.ids[seat]!, count);
   }
 
-  /** The index of a seat; undefined for one that the layout does not have. */
+  /** The index of a seat; undefined for one unknown to the layout. */
   seatOf(id: number): number | undefined {
     return this.#seatOfId.get(id);
   }
@@ -135,7 +135,7 @@ export class LiveEvent {
     return () => this.#watchers.delete(watcher);
   }
 
-  /** The index of an area; undefined for one that the layout does not have. */
+  /** The index of an area; undefined for one unknown to the layout. */
   areaOf(id: number): number | undefined {
     return this.#areaOfId.get(id);
   }
@@ -150,7 +150,7 @@ export class LiveEvent {
   /** Replaces everything by a map. */
   #take(map: EventMap): void {
     const { states, prices, areas } = this.seats;
-    // A seat that the map does not list has no price.
+    // A seat missing in the map has no price.
     states.fill(SeatState.UNPRICED);
     prices.fill(NO_PRICE);
     const priceIndexes = map.prices.map((id) => this.priceIndex(id));

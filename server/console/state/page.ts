@@ -33,7 +33,7 @@ let login: Login | null = null;
 let renewing: Promise<Login | null> | null = null;
 let timer: ReturnType<typeof setTimeout> | undefined;
 
-/** @throws ApiError for a key that is not valid. */
+/** @throws ApiError for an invalid key. */
 export async function logInWithKey(key: string): Promise<void> {
   const api = new Api({ key });
   await listEvents(api, { page: 0, size: 1, sort: "start,asc" });
@@ -81,7 +81,7 @@ async function renewAccess(organization: Organization | null): Promise<Access | 
   return renewed === null ? null : accessTo(organization);
 }
 
-/** One renewal at a time, for all calls that wait for it. @returns Null when the login is over. */
+/** One renewal at a time, shared by all calls. @returns Null when the login is over. */
 function renewLogin(): Promise<Login | null> {
   renewing ??= refreshLogin(login?.refreshToken ?? "")
     .then(keep, (error: { status: number }) => {
@@ -110,7 +110,7 @@ function forget(): void {
   session.value = null;
 }
 
-/** The page that is shown: the fragment of its address, which a reload or a link leads to again. */
+/** The current page: the fragment of the address, kept by reloads and links. */
 export type Place =
   | { readonly kind: "events" }
   | { readonly kind: "setup" }

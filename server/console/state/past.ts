@@ -1,5 +1,5 @@
 /**
- * Back in time: the moment of an event that is shown, and playing on from there. The history is
+ * Back in time: the shown moment of an event, and playing on from there. The history is
  * read once, later only the changes since.
  */
 import { computed, signal } from "@preact/signals";
@@ -14,7 +14,7 @@ import type { LiveEvent } from "./live-event.ts";
 export const SPEEDS = [1, 10, 60, 600, 3_600];
 const BUCKETS = 240;
 const HAPPENINGS_SHOWN = 40;
-/** The histogram shows what has come since, so often. */
+/** Interval of reading new changes for the histogram. */
 const REFRESH_MS = 10_000;
 /** The map is painted first. */
 const FIRST_DELAY_MS = 1_000;
@@ -33,7 +33,7 @@ export type OnStep = (step: Step | null) => void;
 
 export class Past {
   readonly history: History;
-  /** The moment that is shown, in milliseconds since 1970; null for now. */
+  /** The shown moment, in milliseconds since 1970; null for now. */
   readonly atMs = signal<number | null>(null);
   readonly isNow = computed(() => this.atMs.value === null);
   readonly isPlaying = signal(false);
@@ -80,7 +80,7 @@ export class Past {
     };
   }
 
-  /** The states at the moment that is shown. */
+  /** The states at the shown moment. */
   get seats(): LiveSeats {
     return this.isNow.value ? this.#event.seats : this.history.seats;
   }
@@ -105,7 +105,7 @@ export class Past {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Reads what is not in the history yet. @throws ApiError */
+  /** Reads changes missing in the history. @throws ApiError */
   read(): Promise<void> {
     const hasAll = this.history.length > 0 && this.#event.sequence.value <= this.history.sequence;
     if (hasAll) return Promise.resolve();
@@ -150,7 +150,7 @@ export class Past {
     this.difference.value = isShown ? differenceOf(this.history.seats, this.#event.seats) : null;
   }
 
-  /** Plays from the moment that is shown, or from the beginning, up to now. */
+  /** Plays from the shown moment, or from the beginning, up to now. */
   play(): void {
     if (this.isPlaying.value || this.history.length === 0) return;
     this.isPlaying.value = true;

@@ -85,7 +85,7 @@ export class Watch {
   #aheadMs: number | null = null;
   /** True while changes wait to be shown. */
   #isNew = false;
-  /** The first change that the stream brought. */
+  /** The first change from the stream. */
   #first: number | null = null;
   #readSequence = -1;
   #beat = 0;
@@ -195,7 +195,7 @@ export class Watch {
     this.overTime.value = [...this.#series.columns];
   }
 
-  /** A reading that fails is repeated later: the stream shows whether the server is there. */
+  /** A failed reading is repeated later; the stream shows a lost server. */
   async #readEvent(): Promise<void> {
     const { facts, sequence } = this.#event;
     if (sequence.value === this.#readSequence) return;

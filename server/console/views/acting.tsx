@@ -21,7 +21,7 @@ interface ActProps {
   readonly acting: Acting;
 }
 
-/** The states that are counted, as they are listed. */
+/** The counted states, in order. */
 const LISTED_STATES = [
   SeatState.FREE,
   SeatState.HELD,
@@ -93,7 +93,7 @@ function summary(count: number, counts: readonly number[]): string {
   return [T.selected(String(count)), ...stateTexts(counts)].join(", ");
 }
 
-/** A button is off when nothing of the selection is in a state that it takes. */
+/** A button is off when nothing selected is in a state for it. */
 function Buttons({ event, selection, acting, counts }: ActProps & { counts: readonly number[] }) {
   const areas = [...selection.places.value.keys()].map((area) => event.seats.areas[area]!);
   const has = (state: SeatState, ofArea: (area: (typeof areas)[number]) => number) =>
@@ -123,7 +123,7 @@ function Buttons({ event, selection, acting, counts }: ActProps & { counts: read
   );
 }
 
-/** The session that a hold is recorded for, and its type. */
+/** Session and type of a hold. */
 function HoldFields({ acting }: ActProps) {
   return (
     <div class="act-fields">

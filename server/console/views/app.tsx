@@ -1,4 +1,4 @@
-/** The console: the login, or the page that the address names. */
+/** The console: the login, or the page named by the address. */
 import { useSignal } from "@preact/signals";
 import { type ComponentChildren, render, type TargetedSubmitEvent } from "preact";
 import { useEffect } from "preact/hooks";

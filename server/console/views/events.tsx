@@ -6,8 +6,9 @@
  */
 import { signal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
-import { type EventFacts, listEvents, readSummary, type StateCounts } from "../api/calls.ts";
+import { type EventFacts, listEvents, readSummary } from "../api/calls.ts";
 import type { Api } from "../api/http.ts";
+import { placesOf, type StateCounts } from "../map/seats.ts";
 import { hashOf } from "../state/page.ts";
 import { TEXTS, whole } from "../texts.ts";
 import { Icon, TopBar } from "./parts.tsx";
@@ -41,7 +42,7 @@ class EventList {
   readonly error = signal("");
   readonly page = signal(0);
   readonly search = signal("");
-  /** True to list events that are over, too. */
+  /** True to list past events, too. */
   readonly hasPast = signal(false);
   readonly #api: Api;
   #round = 0;
@@ -233,8 +234,8 @@ function EventRow({ event, counts }: EventRowProps) {
 }
 
 function Fullness({ counts }: { readonly counts: StateCounts }) {
-  const { active, locked, sold, blocked } = counts;
-  const all = active + locked + sold + blocked;
+  const { active, locked, sold } = counts;
+  const all = placesOf(counts);
   if (all === 0) return <span class="fullness note">{T.notOnSale}</span>;
   const soldPercent = (100 * sold) / all;
   return (

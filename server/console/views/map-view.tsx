@@ -20,7 +20,7 @@ const TIME_BAR_HEIGHT = 92;
 const PHONE = { media: "(max-width: 760px)", bottom: 104, top: 48 };
 /** Rings are drawn in every frame. */
 const RINGS_MAX = 1_500;
-/** A pointer that passes over many seats asks for none. */
+/** A moving pointer asks for no seat. */
 const REST_MS = 160;
 const NO_MODIFIERS = { shift: false, ctrl: false };
 
@@ -36,7 +36,7 @@ interface MapViewProps {
   readonly onList?: () => void;
   /** Above the map. */
   readonly children?: ComponentChildren;
-  /** States that the map fades. */
+  /** States faded on the map. */
   readonly faded?: ReadonlySet<number>;
 }
 
@@ -74,7 +74,7 @@ export function MapView(props: MapViewProps) {
   );
 }
 
-/** @returns A map in its element, which follows the event, the past and the theme. */
+/** @returns A map in its element, bound to the event, the past and the theme. */
 function useSeatMap(props: MapViewProps, onHover: (hit: Hit | null, at: Point) => void) {
   const { event, colorBy, past, faded, selected } = props;
   const element = useRef<HTMLDivElement>(null);
@@ -206,7 +206,7 @@ function SeatFacts({ event, past, seat }: SeatFactsProps) {
       const show = (transition: Transition | undefined) => {
         if (!isOver) last.value = transition;
       };
-      // Without an answer the tip shows what the page knows.
+      // Without an answer the tip shows the state alone.
       event.transitionsOf(seat, 1).then(
         ([newest]) => show(newest),
         () => {},

@@ -1,4 +1,4 @@
-/** The page of a new event, with the venue and the seating plan that it needs. */
+/** The page of a new event, its venue and its seating plan. */
 import { type Signal, useSignal } from "@preact/signals";
 import type { TargetedSubmitEvent } from "preact";
 import { useEffect } from "preact/hooks";
@@ -19,7 +19,7 @@ import { TopBar } from "./parts.tsx";
 const T = TEXTS.setup;
 const GZIP_MAGIC = [0x1f, 0x8b];
 
-/** Choices so far, and what a failed attempt has created: a second one does not create it again. */
+/** Choices so far, and rows created by a failed attempt, so that a second one reuses them. */
 interface Draft {
   readonly venues: Signal<readonly Named[]>;
   readonly plans: Signal<readonly Named[]>;

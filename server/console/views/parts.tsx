@@ -92,7 +92,7 @@ interface IconButtonProps {
   readonly name: IconName;
   readonly label: string;
   readonly onClick: () => void;
-  /** Not for a button that only acts. */
+  /** For toggles only. */
   readonly isPressed?: boolean;
   readonly class?: string;
   readonly buttonRef?: Ref<HTMLButtonElement>;
@@ -173,7 +173,7 @@ function shapeOf(state: number) {
   );
 }
 
-/** The hue of a price, as on the map: a style that sets `--hue`. */
+/** The hue of a price, as on the map: a style with `--hue`. */
 export function hueOf(event: LiveEvent, priceId: number) {
   return { "--hue": `var(--map-price-${event.priceIndex(priceId) % PRICE_HUES})` };
 }

@@ -21,7 +21,7 @@ interface TimeBarProps {
   readonly past: Past;
 }
 
-/** Below the map: a slider over a histogram of activity, playing, and what differs from now. */
+/** Below the map: a slider over a histogram of activity, playing, and differences from now. */
 export function TimeBar({ past }: TimeBarProps) {
   useEffect(() => past.start(), [past]);
   const buckets = past.buckets.value;
@@ -139,7 +139,7 @@ interface SeatHistoryProps {
   readonly selection: Selection;
 }
 
-/** All transitions of the seat that is selected. A row leads to its moment. */
+/** All transitions of the selected seat. A row leads to its moment. */
 export function SeatHistory({ event, past, selection }: SeatHistoryProps) {
   const [seat, ...others] = selection.seats.value;
   if (seat === undefined || others.length > 0 || selection.places.value.size > 0) return null;

@@ -50,7 +50,7 @@ class Pricing {
     });
   }
 
-  /** Gives the price to what was clicked: a seat stands for its section. */
+  /** Gives the price to the clicked section or area: a seat stands for its section. */
   async paint(hit: Hit): Promise<void> {
     const { rows, rowOfSeat } = this.#event.geometry;
     if (hit.kind === "area") return this.paintArea(hit.area);
@@ -59,14 +59,14 @@ class Pricing {
     await this.#assign([{ objectId: id, assignmentId: this.brush.value }], name);
   }
 
-  /** @param places - That go on sale; those of the layout when not given. */
+  /** @param places - To put on sale; those of the layout when not given. */
   async paintArea(area: number, places?: number): Promise<void> {
     const { id, name } = this.#event.geometry.areas[area]!;
     const count = places === undefined ? {} : { activeCount: places };
     await this.#assign([{ objectId: id, assignmentId: this.brush.value, ...count }], name);
   }
 
-  /** Gives the price to all that has none. */
+  /** Gives the price to everything without one. */
   async paintRest(): Promise<void> {
     const { sections, areas } = this.#event.geometry;
     const bare = [
@@ -182,7 +182,7 @@ function Status({ event, pricing }: PricingProps) {
   );
 }
 
-/** Sections and areas as buttons, with the price of each, which changes with the event. */
+/** Sections and areas as buttons, each with its present price. */
 function Groups({ event, pricing }: PricingProps & { readonly sequence: number }) {
   const { sections, areas } = event.geometry;
   return (

@@ -3,9 +3,9 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import uPlot from "uplot";
-import { type Hold, type PriceSummary, timeMs } from "../api/calls.ts";
+import { type Hold, timeMs } from "../api/calls.ts";
 import type { Api } from "../api/http.ts";
-import { SeatState } from "../map/seats.ts";
+import { placesOf, SeatState } from "../map/seats.ts";
 import { endingHolds, type Happening, type Kind, type ServerFigures } from "../state/figures.ts";
 import type { LiveEvent } from "../state/live-event.ts";
 import { theme } from "../state/page.ts";
@@ -37,7 +37,7 @@ const KINDS: readonly Kind[] = ["sold", "held", "released", "expired"];
 const BAR = { pitch: 5, width: 4, height: 28 };
 const HOLDS_SHOWN = 5;
 const SOON_SECONDS = 15;
-/** The state in which a call leaves its seats. */
+/** State of seats after a call. */
 const STATE_AFTER: Readonly<Record<string, number>> = {
   lock: SeatState.HELD,
   best: SeatState.HELD,
@@ -69,7 +69,7 @@ interface WatchPanelProps extends FadeProps {
   readonly children: ComponentChildren;
 }
 
-/** Each part reads its own signals, so a change draws no more than the parts that show it. */
+/** Each part reads its own signals, so a change draws only the parts concerned. */
 export function WatchPanel({ api, children, ...props }: WatchPanelProps) {
   const { event, past } = props;
   const watch = useMemo(() => new Watch(api, event, past), [api, past]);
@@ -106,7 +106,7 @@ interface EventProps extends WatchProps {
 }
 
 interface FadeProps {
-  /** States that the map fades. */
+  /** States faded on the map. */
   readonly faded: ReadonlySet<number>;
   readonly onFade: (faded: ReadonlySet<number>) => void;
 }
@@ -236,7 +236,7 @@ function stacked([times = [], sold = [], held = [], free = []]: readonly number[
 
 function createChart(element: HTMLElement): uPlot {
   const color = (name: string) => () => getComputedStyle(element).getPropertyValue(name).trim();
-  // A figure stays what it is until the next change.
+  // A figure holds until the next change.
   const paths = uPlot.paths.stepped!({ align: 1 });
   const area = (name: string) => ({ fill: color(name), stroke: color(name), width: 1, paths });
   const points = { show: false };
@@ -283,7 +283,7 @@ function createChart(element: HTMLElement): uPlot {
   return new uPlot(options, [[], [], [], []], element);
 }
 
-/** A time that the edge would cut is left out. */
+/** Leaves out a time cut by the edge. */
 function timesThatFit(chart: uPlot, seconds: readonly number[]): (string | null)[] {
   const right = chart.bbox.width / devicePixelRatio - TIME_WIDTH / 2;
   return seconds.map((one) => (chart.valToPos(one, "x") > right ? null : clockTime(one * 1_000)));
@@ -356,10 +356,6 @@ function ByPrice({ event, watch }: EventProps) {
   );
 }
 
-function placesOf({ active, locked, sold, blocked }: PriceSummary): number {
-  return active + locked + sold + blocked;
-}
-
 function EndingHolds({ event, watch }: EventProps) {
   const ending = endingHolds(watch.holds.value, watch.nowMs.value, HOLDS_SHOWN);
   const holdCount = watch.holdCount.value;
@@ -396,7 +392,7 @@ interface HappeningsProps extends EventProps {
   readonly past: Past;
 }
 
-/** A rolling list of changes, which stands still while somebody is in it. */
+/** A rolling list of changes; it stands still under pointer or focus. */
 function HappeningList({ event, watch, past }: HappeningsProps) {
   const filter = useSignal({ call: "", session: "" });
   const still = useSignal<readonly Happening[] | null>(null);

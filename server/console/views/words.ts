@@ -30,7 +30,7 @@ interface Group {
   readonly areas: readonly MovedPlaces[];
 }
 
-/** Such as `Block 112 · G 5–8`, `Standing · 2 places`, or with ` +3` for what is elsewhere. */
+/** Such as `Block 112 · G 5–8`, `Standing · 2 places`, or with ` +3` for places elsewhere. */
 export function groupName(event: LiveEvent, { seats, seatCount, areas }: Group): string {
   const { geometry } = event;
   const [first, ...others] = areas;

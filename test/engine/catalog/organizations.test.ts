@@ -135,8 +135,11 @@ test("a change of settings keeps the settings that are not sent", () => {
   expectSettings({ ...settings, orphanPrevention: true });
   world.change({ salesControl: false });
   expectSettings({ salesControl: false, bookingEnabled: true, orphanPrevention: true });
-  world.change({});
-  expectSettings({ salesControl: false, bookingEnabled: true, orphanPrevention: true });
+  world.change({ heldPerSession: 4, heldPerEvent: 8 });
+  world.change({ heldPerSession: 0 });
+  expectSettings({ salesControl: false, bookingEnabled: true, heldPerEvent: 8 });
+  const { organizationId } = world.caller;
+  expect(organizations.get(organizationId)).not.toHaveProperty("heldPerSession");
 });
 
 test("a tenant cannot be created with an email that two accounts have", () => {
@@ -157,7 +160,7 @@ test("a tenant cannot be created with the super admin of another tenant", () => 
   expect(alone).toMatchObject({ name: "Three", tokenSha256: "ab", keyVersion: 1 });
 });
 
-// Organizations: updated, and deleted with everything that they own.
+// Organizations: updated, and deleted with everything they own.
 
 const HALL = [section("Stalls", { A: "1 2" }), area("Pit", 5)];
 

@@ -1,15 +1,14 @@
 /** Prices of an event, assigned to seats, rows, sections, tables and areas. */
 import { expect, test } from "vitest";
-import type { AssignmentSelection, ObjectSelection } from "../../../engine/bodies.ts";
+import type { AssignmentSelection } from "../../../engine/bodies.ts";
 import type { BookingKind } from "../../../engine/commands.ts";
 import { PRICES_PER_EVENT_MAX } from "../../../engine/constants.ts";
-import { SeatState, STATE_NAMES } from "../../../engine/inventory/states.ts";
+import { SeatState } from "../../../engine/inventory/states.ts";
 import { RecordType } from "../../../engine/records.ts";
 import { Result } from "../../../engine/results.ts";
-import { digest } from "../../../engine/verify.ts";
 import { NO_EVENT, START_MS, World } from "../../support/engine.ts";
 import { area, section, table } from "../../support/layout.ts";
-import { check, checkMore, expectConsistent } from "../../support/table.ts";
+import { check, expectConsistent, tables } from "../../support/table.ts";
 
 const HALL = [
   section("Stalls", { A: "1 2 3", B: "1 2" }),
@@ -77,32 +76,22 @@ test("seats that are held, sold or blocked get the new price and keep their stat
   ]);
 });
 
-test("a seat goes on sale when it gets a price", () => {
-  check(
-    HALL,
-    `
-    seats   A1 NULL  T1 NULL
-    price   A1 T              ok
-    seats   A1 ACTIVE  A2 NULL  T1 ACTIVE  T2 ACTIVE
-    `,
-    { unpriced: true },
-  );
-});
+tables(HALL, { unpriced: true })("a seat goes on sale when it gets a price")(`
+  seats   A1 NULL  T1 NULL
+  price   A1 T              ok
+  seats   A1 ACTIVE  A2 NULL  T1 ACTIVE  T2 ACTIVE
+`);
 
-test("an area gets the given count, its own capacity, or what is left of the total", () => {
-  check(
-    HALL,
-    `
-    price   Pit:4 Lawn:0      ok
-    places  Pit  active 4 locked 0 sold 0 blocked 0
-    places  Lawn  active 0 locked 0 sold 0 blocked 0
-    price   Pit Lawn          ok
-    places  Pit  active 10 locked 0 sold 0 blocked 0
-    places  Lawn  active 7 locked 0 sold 0 blocked 0
-    `,
-    { unpriced: true },
-  );
-});
+tables(HALL, { unpriced: true })(
+  "an area gets the given count, its own capacity, or what is left of the total",
+)(`
+  price   Pit:4 Lawn:0      ok
+  places  Pit  active 4 locked 0 sold 0 blocked 0
+  places  Lawn  active 0 locked 0 sold 0 blocked 0
+  price   Pit Lawn          ok
+  places  Pit  active 10 locked 0 sold 0 blocked 0
+  places  Lawn  active 7 locked 0 sold 0 blocked 0
+`);
 
 const TWO_OPEN = [area("Pit", 10), area("Lawn", null), area("Meadow", null)];
 
@@ -122,35 +111,23 @@ test.each([
   );
 });
 
-test("an area cannot get fewer places than are held, sold and blocked", () => {
-  check(
-    HALL,
-    `
-    lock        A  Pit:2      ok
-    directsale  -  Pit:3      ok
-    block       -  Pit:1      ok
-    price       Pit:5         in_use  Pit:5 INVENTORY_IN_USE
-    price       A1 Pit:5 Lawn:1  in_use  Pit:5 INVENTORY_IN_USE
-    places      Pit  active 4 locked 2 sold 3 blocked 1
-    price       Pit:6         ok
-    places      Pit  active 0 locked 2 sold 3 blocked 1
-    price       Pit:9         ok
-    places      Pit  active 3 locked 2 sold 3 blocked 1
-    `,
-  );
-});
+tables(HALL)("an area cannot get fewer places than are held, sold and blocked")(`
+  lock        A  Pit:2      ok
+  directsale  -  Pit:3      ok
+  block       -  Pit:1      ok
+  price       Pit:5         in_use  Pit:5 INVENTORY_IN_USE
+  price       A1 Pit:5 Lawn:1  in_use  Pit:5 INVENTORY_IN_USE
+  places      Pit  active 4 locked 2 sold 3 blocked 1
+  price       Pit:6         ok
+  places      Pit  active 0 locked 2 sold 3 blocked 1
+  price       Pit:9         ok
+  places      Pit  active 3 locked 2 sold 3 blocked 1
+`);
 
-test("an assignment of what is already so is granted and writes no record", () => {
-  const world = new World(HALL);
-  const { length } = world.journal.kept;
-  world.clock.timeMs += 10;
-  const { priceId: assignmentId } = world;
-  const groups = ["Stalls", "Pit"].map((name) => ({ objectId: world.labels.idOf(name) }));
-  const groupOfSeats = groups.map((group) => ({ ...group, assignmentId }));
-  const seats = [{ objectId: world.labels.idOf("A1"), assignmentId }];
-  expect(assign(world, { seats, groupOfSeats })).toMatchObject({ value: true });
-  expect(world.journal.kept.length).toBe(length);
-});
+tables(HALL)("an assignment of what is already so is granted and writes no record")(`
+  wait    10ms
+  price   A1 Stalls Pit     same
+`);
 
 test("only the seats and areas that get another price or capacity change", () => {
   const world = new World(HALL);
@@ -364,120 +341,61 @@ test("a price of another event of the same organization is not found", () => {
 
 const LONG_HALL = [section("Stalls", { A: "1 2 3 4 5" }), area("Pit", 10), area("Lawn", 10)];
 
-/** A1 is held, A2 sold and A3 blocked, and so are places in the pit. */
-function busyWorld(): World {
-  const world = new World(LONG_HALL);
-  checkMore(
-    world,
-    `
-    lock        s  A1 Pit:1  ok
-    directsale  -  A2 Pit:2  ok
-    block       -  A3 Pit:3  ok
-    `,
-  );
-  return world;
-}
+const inLongHall = tables(LONG_HALL);
 
-function states(world: World): string {
-  const { state } = world.partition;
-  return Array.from(state, (each) => STATE_NAMES[each as SeatState] ?? "-").join(" ");
-}
+inLongHall("clearing removes the prices of all that is not sold, and ends its holds")(`
+  lock        s  A1 Pit:1 Lawn:4  ok
+  directsale  -  A2 Pit:2   ok
+  block       -  A3 Pit:3   ok
+  clear       ok
+  seats       A1 WITHDRAWN  A2 SOLD  A3 WITHDRAWN  A4 WITHDRAWN
+  places      Lawn  active 0 locked 0 sold 0 blocked 0
+  // An area with sold places keeps its price and all its places.
+  places      Pit  active 4 locked 1 sold 2 blocked 3
+  sale        s  Pit:1      ok
+  revertsale  -  A2 Pit:3   ok
+  lock        s  Lawn:1     not_available  Lawn NO_PRICE
+`);
 
-const unassign = (world: World, body: ObjectSelection) =>
-  world.submit("unassignPrices", world.caller, { eventId: world.eventId, body });
-const named = (world: World, ...labels: readonly string[]) =>
-  labels.map((label) => ({ objectId: world.labels.idOf(label) }));
+tables(LONG_HALL, { unpriced: true })("clearing an event without prices writes no record")(`
+  clear       same
+`);
 
-test("clearing removes the prices of all that is not sold, and ends its holds", () => {
-  const world = busyWorld();
-  checkMore(world, "lock  s  Lawn:4  ok");
-  expect(world.must("clearPrices", world.caller, { eventId: world.eventId })).toBe(true);
-  expectConsistent(world);
-  expect(states(world)).toBe("- SOLD - - -");
-  const { areas, price } = world.partition;
-  expect([...price]).toEqual([0, 1, 0, 0, 0]);
-  expect([areas.capacity(world.area("Lawn")), areas.price[world.area("Lawn")]]).toEqual([0, 0]);
-});
+inLongHall("unassigning takes the prices of the named seats and areas only")(`
+  lock        s  A1 Pit:1   ok
+  unprice     A4 A4 Lawn    ok
+  seats       A1 LOCKED  A2 ACTIVE  A4 WITHDRAWN  A5 ACTIVE
+  places      Lawn  active 0 locked 0 sold 0 blocked 0
+  places      Pit  active 9 locked 1 sold 0 blocked 0
+  unprice     A4            same
+`);
 
-test("an area with sold places keeps its price and all its places when prices are cleared", () => {
-  const world = busyWorld();
-  world.must("clearPrices", world.caller, { eventId: world.eventId });
-  checkMore(
-    world,
-    `
-    places      Pit  active 4 locked 1 sold 2 blocked 3
-    sale        s    Pit:1  ok
-    revertsale  -    A2 Pit:3  ok
-    `,
-  );
-  expect(world.partition.areas.price[world.area("Pit")]).toBe(1);
-});
-
-test("clearing an event without prices writes no record", () => {
-  const world = new World(LONG_HALL, { unpriced: true });
-  const { sequence } = world.engine;
-  expect(world.must("clearPrices", world.caller, { eventId: world.eventId })).toBe(true);
-  expect(world.engine.sequence).toBe(sequence);
-});
-
-test("unassigning takes the prices of the named seats and areas only", () => {
-  const world = busyWorld();
-  const outcome = unassign(world, {
-    seats: named(world, "A4", "A4"),
-    groupOfSeats: named(world, "Lawn"),
-  });
-  expect(outcome.refused).toBe(Result.OK);
-  expectConsistent(world);
-  expect(states(world)).toBe("LOCKED SOLD BLOCKED - ACTIVE");
-  expect(world.partition.areas.price[world.area("Lawn")]).toBe(0);
-  expect(world.partition.areas.price[world.area("Pit")]).not.toBe(0);
-  const { sequence } = world.engine;
-  expect(unassign(world, { seats: named(world, "A4") }).refused).toBe(Result.OK);
-  expect(world.engine.sequence).toBe(sequence);
-});
-
-test("unassigning seats and areas that are held, sold or blocked is refused", () => {
-  const world = busyWorld();
-  const before = digest(world.engine.state);
-  const seats = named(world, "A4", "A1", "A2", "A3");
-  const outcome = unassign(world, { seats, groupOfSeats: named(world, "Lawn", "Pit") });
-  expect(outcome).toMatchObject({
-    refused: Result.INVENTORY_IN_USE,
-    errors: [
-      { field: "seats[1].objectId" },
-      { field: "seats[2].objectId" },
-      { field: "seats[3].objectId" },
-      { field: "groupOfSeats[1].objectId" },
-    ],
-  });
-  expect(digest(world.engine.state)).toBe(before);
-});
-
-test("unassigning an area is refused while one of its places is blocked", () => {
-  const world = new World(LONG_HALL);
-  checkMore(world, "block  -  Pit:1  ok");
-  const unassigned = () => unassign(world, { groupOfSeats: named(world, "Pit") });
-  const errors = [{ field: "groupOfSeats[0].objectId", rejectedValue: world.labels.idOf("Pit") }];
-  expect(unassigned()).toMatchObject({ refused: Result.INVENTORY_IN_USE, errors });
-  checkMore(world, "unblock  -  Pit:1  ok");
-  expect(unassigned().refused).toBe(Result.OK);
-  expectConsistent(world);
-  expect(world.partition.areas.capacity(world.area("Pit"))).toBe(0);
-});
+inLongHall("unassigning seats and areas that are held, sold or blocked is refused")(`
+  lock        s  A1 Pit:1   ok
+  directsale  -  A2         ok
+  block       -  A3         ok
+  unprice     A4 A1 A2 Lawn  in_use  A1 INVENTORY_IN_USE  A2 INVENTORY_IN_USE
+  unprice     A3 Pit        in_use  A3 INVENTORY_IN_USE  Pit INVENTORY_IN_USE
+  unlock      s  Pit:1      ok
+  block       -  Pit:1      ok
+  unprice     Pit           in_use  Pit INVENTORY_IN_USE
+  unblock     -  Pit:1      ok
+  unprice     Pit           ok
+  places      Pit  active 0 locked 0 sold 0 blocked 0
+`);
 
 test("unassigning objects that are not in the layout is refused", () => {
-  const world = busyWorld();
-  const outcome = unassign(world, {
-    seats: [{ objectId: 999_999 }, ...named(world, "Pit", "A1")],
-    groupOfSeats: named(world, "A5", "Stalls"),
-  });
-  expect(outcome).toMatchObject({
+  const world = new World(LONG_HALL);
+  const named = (...labels: readonly string[]) =>
+    labels.map((label) => ({ objectId: world.labels.idOf(label) }));
+  const body = {
+    seats: [{ objectId: 999_999 }, ...named("Pit", "A1")],
+    groupOfSeats: named("A5", "Stalls"),
+  };
+  const fields = ["seats[0]", "seats[1]", "groupOfSeats[0]", "groupOfSeats[1]"];
+  const { caller, eventId } = world;
+  expect(world.submit("unassignPrices", caller, { eventId, body })).toMatchObject({
     refused: Result.VALIDATION_FAILED,
-    errors: [
-      { field: "seats[0].objectId", code: "NOT_FOUND" },
-      { field: "seats[1].objectId", code: "NOT_FOUND" },
-      { field: "groupOfSeats[0].objectId", code: "NOT_FOUND" },
-      { field: "groupOfSeats[1].objectId", code: "NOT_FOUND" },
-    ],
+    errors: fields.map((field) => ({ field: `${field}.objectId`, code: "NOT_FOUND" })),
   });
 });

@@ -10,7 +10,7 @@ import {
   originalOf,
   type ReadyClone,
   type ReadyLayout,
-} from "../../../engine/queries/layouts.ts";
+} from "../../../engine/catalog/schemas.ts";
 import { capacitiesOf } from "../../../engine/queries/summary.ts";
 import { Result } from "../../../engine/results.ts";
 import { digest } from "../../../engine/verify.ts";
@@ -24,7 +24,7 @@ import {
   section,
   table,
 } from "../../support/layout.ts";
-import { checkMore, expectConsistent } from "../../support/table.ts";
+import { checkMore, expectConsistent, tables } from "../../support/table.ts";
 
 const TABLE_HALL = [section("Stalls", { A: "1 2" }), table("T", "1 2"), area("Pit", 5)];
 const CLONE = "00000000-0000-4000-8000-0000000000c1";
@@ -291,7 +291,7 @@ test("a schema without a layout can be cloned and deleted", () => {
   expectConsistent(world);
 });
 
-// Putting a layout: it is atomic, and refused when it would remove inventory that is in use.
+// Putting a layout: atomic, and refused when it would remove inventory in use.
 
 const HALL = [section("Stalls", { A: "1 2 3" }), area("Pit", 5)];
 const removed = (name: string): SentSeat => ({
@@ -307,53 +307,54 @@ const reversed = <T extends object>(object: T) =>
 const put = (world: World, body: LayoutBody, forceDelete = false) =>
   world.submit("putLayout", world.caller, { schemaId: world.schemaId, body, forceDelete });
 
-test("seats that are held, sold or blocked in an event are removed only by force", () => {
-  const world = new World(HALL);
-  checkMore(
-    world,
-    `
-    lock        A  A1         ok
-    directsale  -  A2         ok
-    block       -  A3         ok
-    `,
-  );
-  const before = digest(world.engine.state);
-  const body = { seats: ["1", "2", "3"].map(removed) };
-  const outcome = put(world, body);
-  expect(outcome).toMatchObject({ refused: Result.INVENTORY_IN_USE });
-  const errors = "errors" in outcome ? outcome.errors : [];
-  expect(errors.map(({ rejectedValue }) => rejectedValue)).toEqual(
-    ["A1", "A2", "A3"].map((label) => world.labels.idOf(label)),
-  );
-  expect(digest(world.engine.state)).toBe(before);
-  world.createEvent();
-  expect(put(world, body, true).refused).toBe(Result.OK);
-  expect(world.partition.layout.seatCount).toBe(0);
-});
+const inHall = tables(HALL);
 
-test("seats on sale or without a price can be removed, but not together with a held one", () => {
-  const world = new World(HALL, { unpriced: ["A2"] });
-  checkMore(world, `lock  A  A3  ok`);
-  expect(put(world, { seats: [removed("1"), removed("2"), removed("3")] }).refused).toBe(
-    Result.INVENTORY_IN_USE,
-  );
-  expect(world.partition.layout.seatCount).toBe(3);
-  expect(put(world, { seats: [removed("1"), removed("2")] }).refused).toBe(Result.OK);
-  expect(world.partition.layout.seatCount).toBe(1);
-});
+inHall("seats that are held, sold or blocked in an event are removed only by force")(`
+  lock        A  A1         ok
+  directsale  -  A2         ok
+  block       -  A3         ok
+  remove      A1 A2         in_use  A1 INVENTORY_IN_USE  A2 INVENTORY_IN_USE
+  remove      A3            in_use  A3 INVENTORY_IN_USE
+  force       A1 A2         ok
+  seats       A3 BLOCKED
+`);
 
-test("an area cannot be removed while places in it are taken", () => {
-  const world = new World(HALL);
-  const body = { sectors: [{ ...area("Pit", 5).sector, toRemove: true }] };
-  checkMore(world, `block  -  Pit:1  ok`);
-  expect(put(world, body)).toMatchObject({
-    refused: Result.INVENTORY_IN_USE,
-    errors: [{ field: "sectors", rejectedValue: world.labels.idOf("Pit") }],
-  });
-  checkMore(world, `unblock  -  Pit:1  ok`);
-  expect(put(world, body).refused).toBe(Result.OK);
-  expect(world.partition.areas.count).toBe(0);
-});
+tables(HALL, { unpriced: ["A2"] })(
+  "seats on sale or without a price can be removed, but not together with a held one",
+)(`
+  lock        A  A3         ok
+  remove      A1 A2 A3      in_use  A3 INVENTORY_IN_USE
+  seats       A1 ACTIVE  A2 NULL  A3 LOCKED
+  remove      A1 A2         ok
+  seats       A3 LOCKED
+`);
+
+inHall("an area cannot be removed while places in it are taken")(`
+  block       -  Pit:1      ok
+  remove      Pit           in_use  Pit INVENTORY_IN_USE
+  unblock     -  Pit:1      ok
+  remove      Pit           ok
+`);
+
+inHall("removing a section removes its rows and seats, unless a seat is in use")(`
+  directsale  -  A2         ok
+  remove      Stalls        in_use  A2 INVENTORY_IN_USE
+  revertsale  -  A2         ok
+  remove      Stalls        ok
+  lock        A  Pit:1      ok
+`);
+
+inHall("new seats have no price in existing events, whose other seats do not change")(`
+  lock        A  A1 Pit:2   ok
+  add         A4            ok
+  seats       A1 LOCKED  A2 ACTIVE  A4 NULL
+  lock        A  A4         not_available  A4 NO_PRICE
+  sale        A  A1 Pit:2   ok
+  price       A4            ok
+  lock        A  A4         ok
+  wait        15m
+  seats       A1 SOLD  A4 ACTIVE
+`);
 
 test.each([
   ["the same layout", layoutOf(...HALL)],
@@ -388,36 +389,6 @@ test("an area cannot become a section while places in it are taken", () => {
   expect(put(world, { sectors: [section2] }).refused).toBe(Result.OK);
 });
 
-test("removing a section removes its rows and seats, unless a seat is in use", () => {
-  const world = new World(HALL);
-  const body = { sectors: [{ guid: guidOf("Stalls"), name: "Stalls", ga: false, toRemove: true }] };
-  checkMore(world, `directsale  -  A2  ok`);
-  expect(put(world, body).refused).toBe(Result.INVENTORY_IN_USE);
-  checkMore(world, `revertsale  -  A2  ok`);
-  const outcome = put(world, body);
-  expect(outcome).toMatchObject({ value: { rows: [], seats: [] } });
-});
-
-test("new seats have no price in existing events, whose other seats do not change", () => {
-  const world = new World(HALL);
-  checkMore(world, `lock  A  A1 Pit:2  ok`);
-  world.putLayout({
-    seats: [{ guid: guidOf("A4"), rowGuid: guidOf("row A"), name: "4", x: 3, y: 0 }],
-  });
-  checkMore(
-    world,
-    `
-    seats   A1 LOCKED  A2 ACTIVE  A4 NULL
-    lock    A  A4             not_available  A4 NO_PRICE
-    sale    A  A1 Pit:2       ok
-    price   A4                ok
-    lock    A  A4             ok
-    wait    15m
-    seats   A1 SOLD  A4 ACTIVE
-    `,
-  );
-});
-
 test("a new layout changes only the events of its schema", () => {
   const world = new World(HALL);
   const { caller, venueId } = world;
@@ -448,7 +419,7 @@ test("a layout with one unknown seat is refused as a whole", () => {
   expect(digest(world.engine.state)).toBe(before);
 });
 
-// Installing a layout, or a clone with one, that was prepared outside the engine.
+// Installing a layout, or a clone with one, prepared outside the engine.
 
 const NEW_ROW = layoutOf(section("Balcony", { B: "1 2" }));
 const WITHOUT_A1: LayoutBody = {
@@ -628,7 +599,7 @@ test("a venue with schemas cannot be deleted, one without can", () => {
 const STALLS = section("Stalls", { A: "1 2 3" });
 const declared = { seatsCapacity: 300, gaCapacity: 50 };
 
-/** The capacities of a schema with that layout, declared with 300 seats and 50 places. */
+/** The capacities of a schema with the layout, declared with 300 seats and 50 places. */
 function capacities(...parts: readonly LayoutPart[]): unknown {
   const world = new World(parts);
   const { caller, venueId, schemaId } = world;

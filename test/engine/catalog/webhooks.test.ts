@@ -118,7 +118,7 @@ test("very many filters → the last eight before the present one are kept", () 
 test("filters with many events → those that are kept name a thousand in all", () => {
   const world = new Wired();
   const created = world.create();
-  // Events that were deleted since may be named again.
+  // Events deleted since may be named again.
   const row = world.rowOf(created)!;
   const ids = Array.from({ length: WEBHOOK_EVENTS_MAX }, (_, i) => `deleted ${i}`);
   const named = (until: number, count: number) => {

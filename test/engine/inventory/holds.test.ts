@@ -4,9 +4,10 @@ import { NONE } from "../../../engine/constants.ts";
 import { ExpiryQueues, type Hold, Holds } from "../../../engine/inventory/holds.ts";
 import { Move } from "../../../engine/inventory/states.ts";
 import { digest } from "../../../engine/verify.ts";
+import { Random } from "../../sim/workload/random.ts";
 import { replayed, World } from "../../support/engine.ts";
 import { area, guidOf, layoutOf, section } from "../../support/layout.ts";
-import { check, checkMore } from "../../support/table.ts";
+import { check, checkMore, tables } from "../../support/table.ts";
 
 let fence = 0;
 const holdFrom = (startedAtMs: number, expiresAtMs: number): Hold => ({
@@ -18,31 +19,20 @@ const holdFrom = (startedAtMs: number, expiresAtMs: number): Hold => ({
   seats: new Uint32Array(),
 });
 
-test("a hold ends when it has nothing left, and its slot is reused", () => {
+test("a hold ends when it has nothing left, and the slot that was freed last is reused first", () => {
   const holds = new Holds();
-  holds.open(0, holdFrom(1, 10), 2);
-  holds.open(1, holdFrom(2, 11), 1);
-  expect(holds.count).toBe(2);
-  expect(holds.release(0, 1)).toBe(false);
-  expect(holds.size(0)).toBe(1);
-  expect(holds.release(0, 1)).toBe(true);
-  expect(holds.count).toBe(1);
-  expect(holds.nextSlot).toBe(0);
-  expect([...holds.slots()]).toEqual([1]);
-  holds.open(0, holdFrom(3, 12), 1);
-  expect(holds.nextSlot).toBe(2);
-});
-
-test("the slot that was freed last is reused first", () => {
-  const holds = new Holds();
-  for (const slot of [0, 1, 2]) holds.open(slot, holdFrom(slot, 0), 1);
-  for (const slot of [1, 2, 0]) holds.release(slot, 1);
+  for (const slot of [0, 1, 2]) holds.open(slot, holdFrom(slot, 0), 2);
+  expect(holds.release(1, 1)).toBe(false);
+  expect([holds.count, holds.size(1)]).toEqual([3, 1]);
+  expect(holds.release(1, 1)).toBe(true);
+  for (const slot of [2, 0]) holds.release(slot, 2);
+  expect([holds.count, holds.slots()]).toEqual([0, []]);
   const taken: number[] = [];
-  for (let i = 0; i < 3; i++) {
+  for (let i = 0; i < 4; i++) {
     taken.push(holds.nextSlot);
     holds.open(holds.nextSlot, holdFrom(5, 0), 1);
   }
-  expect(taken).toEqual([0, 2, 1]);
+  expect(taken).toEqual([0, 2, 1, 3]);
 });
 
 test("a hold is due at its expiry until it is released, and one without an expiry never is", () => {
@@ -59,7 +49,7 @@ test("a hold is due at its expiry until it is released, and one without an expir
   expect(holds.due(Number.MAX_SAFE_INTEGER)).toBe(NONE);
 });
 
-test("a wrong slot, an empty hold or too large a release breaks a promise", () => {
+test("a wrong slot, an empty hold or too large a release fails an assertion", () => {
   const holds = new Holds();
   expect(() => holds.open(1, holdFrom(1, 10), 1)).toThrow("a new hold takes the next slot");
   expect(() => holds.open(0, holdFrom(1, 10), 0)).toThrow("a new hold has a seat or a place");
@@ -95,108 +85,79 @@ test("seats that have left a hold are not freed by its expiry", () => {
   expect(world.partition.holds.count).toBe(1);
 });
 
-// Holds that expire: with the next command at the latest, whether or not a sweep has run.
+// Expiry of holds: with the next command at the latest, with or without a sweep.
 
 const HALL = [section("Stalls", { A: "1 2 3 4" }), area("Pit", 10)];
+const inHall = tables(HALL);
 
-test("the seats of an expired hold can be locked by others, not sold by its session", () => {
-  check(
-    HALL,
-    `
-    lock    A  A1 A2 Pit:4    ok
-    wait    15m
-    sale    A  A1             not_available  A1 ACTIVE
-    sale    A  Pit:1          not_available  Pit:1 INSUFFICIENT_CAPACITY
-    lock    B  A1 Pit:10      ok
-    sale    A  A1             not_available  A1 HELD_BY_ANOTHER_SESSION
-    sale    B  A1 Pit:10      ok
-  `,
-  );
-});
+inHall("the seats of an expired hold can be locked by others, not sold by its session")(`
+  lock    A  A1 A2 Pit:4    ok
+  wait    15m
+  sale    A  A1             not_available  A1 ACTIVE
+  sale    A  Pit:1          not_available  Pit:1 INSUFFICIENT_CAPACITY
+  lock    B  A1 Pit:10      ok
+  sale    A  A1             not_available  A1 HELD_BY_ANOTHER_SESSION
+  sale    B  A1 Pit:10      ok
+`);
 
-test("every booking command finds the seats of an expired hold free", () => {
-  check(
-    HALL,
-    `
-    lock        A  A1         ok
-    wait        15m
-    unlock      B  A1         ok
-    lock        A  A1         ok
-    wait        15m
-    revertsale  -  A1         not_available  A1 ACTIVE
-    lock        A  A1         ok
-    wait        15m
-    block       -  A1         ok
-    unblock     -  A1         ok
-    lock        A  A1 Pit:10  ok
-    wait        15m
-    directsale  -  A1 Pit:10  ok
-  `,
-  );
-});
+inHall("every booking command finds the seats of an expired hold free")(`
+  lock        A  A1         ok
+  wait        15m
+  unlock      B  A1         ok
+  lock        A  A1         ok
+  wait        15m
+  revertsale  -  A1         not_available  A1 ACTIVE
+  lock        A  A1         ok
+  wait        15m
+  block       -  A1         ok
+  unblock     -  A1         ok
+  lock        A  A1 Pit:10  ok
+  wait        15m
+  directsale  -  A1 Pit:10  ok
+`);
 
-test("seats sold in time stay sold when the rest of their hold expires", () => {
-  check(
-    HALL,
-    `
-    lock    A  A1 A2 Pit:4    ok
-    wait    10m
-    sale    A  A1 Pit:1       ok
-    unlock  A  Pit:2          ok
-    places  Pit  active 8 locked 1 sold 1 blocked 0
-    wait    5m
-    seats   A1 SOLD  A2 ACTIVE
-    places  Pit  active 9 locked 0 sold 1 blocked 0
-  `,
-  );
-});
+inHall("seats sold in time stay sold when the rest of their hold expires")(`
+  lock    A  A1 A2 Pit:4    ok
+  wait    10m
+  sale    A  A1 Pit:1       ok
+  unlock  A  Pit:2          ok
+  places  Pit  active 8 locked 1 sold 1 blocked 0
+  wait    5m
+  seats   A1 SOLD  A2 ACTIVE
+  places  Pit  active 9 locked 0 sold 1 blocked 0
+`);
 
-test("a seat that is unlocked and locked again expires with its new hold", () => {
-  check(
-    HALL,
-    `
-    lock    A  A1 A2          ok
-    wait    10m
-    unlock  A  A1             ok
-    lock    A  A1             ok
-    wait    5m
-    seats   A1 LOCKED  A2 ACTIVE
-    wait    10m
-    seats   A1 ACTIVE
-  `,
-  );
-});
+inHall("a seat that is unlocked and locked again expires with its new hold")(`
+  lock    A  A1 A2          ok
+  wait    10m
+  unlock  A  A1             ok
+  lock    A  A1             ok
+  wait    5m
+  seats   A1 LOCKED  A2 ACTIVE
+  wait    10m
+  seats   A1 ACTIVE
+`);
 
-test("a clock that steps back neither prolongs nor shortens a hold", () => {
-  check(
-    HALL,
-    `
-    lock    A  A1             ok
-    wait    10m
-    lock    A  A2             ok
-    wait    -8m
-    lock    A  A3             ok
-    seats   A1 LOCKED  A2 LOCKED  A3 LOCKED
-    wait    13m
-    seats   A1 ACTIVE  A2 LOCKED  A3 LOCKED
-    wait    10m
-    seats   A2 ACTIVE  A3 ACTIVE
-  `,
-  );
-});
+inHall("a clock that steps back neither prolongs nor shortens a hold")(`
+  lock    A  A1             ok
+  wait    10m
+  lock    A  A2             ok
+  wait    -8m
+  lock    A  A3             ok
+  seats   A1 LOCKED  A2 LOCKED  A3 LOCKED
+  wait    13m
+  seats   A1 ACTIVE  A2 LOCKED  A3 LOCKED
+  wait    10m
+  seats   A2 ACTIVE  A3 ACTIVE
+`);
 
-test("an area can shrink by the places of an expired hold", () => {
-  check(
-    HALL,
-    `
-    lock    A  Pit:8          ok
-    price   Pit:5             in_use  Pit:5 INVENTORY_IN_USE
-    wait    15m
-    price   Pit:5             ok
-    places  Pit  active 5 locked 0 sold 0 blocked 0
-  `,
-  );
-});
+inHall("an area can shrink by the places of an expired hold")(`
+  lock    A  Pit:8          ok
+  price   Pit:5             in_use  Pit:5 INVENTORY_IN_USE
+  wait    15m
+  price   Pit:5             ok
+  places  Pit  active 5 locked 0 sold 0 blocked 0
+`);
 
 test("a sweep ends the expired holds of every event, each by a record of its own", () => {
   const world = new World(HALL);
@@ -251,66 +212,26 @@ test("a seat whose hold has expired may be removed from the layout before any sw
   });
 });
 
-test("the hold that expires first is due first, in a tie the lower slot", () => {
+test("the first expired hold is due, in a tie the lower slot, whatever came and went before", () => {
+  const random = new Random(5);
   const queues = new ExpiryQueues();
-  queues.add(5, 0, 100);
-  queues.add(2, 0, 50);
-  queues.add(7, 50, 100);
-  queues.add(1, 60, 160);
-  expect(queues.due(49)).toBe(NONE);
-  const ended: number[] = [];
-  for (let slot = queues.due(1_000); slot !== NONE; slot = queues.due(1_000)) {
-    ended.push(slot);
-    queues.remove(slot);
-  }
-  expect(ended).toEqual([2, 5, 7, 1]);
-});
-
-test("removing a hold from any place of its queue leaves the others in order", () => {
-  for (const [gone, left] of [
-    [0, [1, 2]],
-    [1, [0, 2]],
-    [2, [0, 1]],
-  ] as const) {
-    const queues = new ExpiryQueues();
-    for (const slot of [0, 1, 2]) queues.add(slot, slot, slot + 100);
-    queues.remove(gone);
-    queues.remove(gone);
-    const ended: number[] = [];
-    for (let slot = queues.due(500); slot !== NONE; slot = queues.due(500)) {
-      ended.push(slot);
+  const ends = new Map<number, number>();
+  for (let timeMs = 1; timeMs < 6_000; timeMs++) {
+    const slot = random.below(40);
+    if (ends.has(slot) || random.once(3)) {
       queues.remove(slot);
+      ends.delete(slot);
+    } else {
+      const lifetimeMs = random.pick([10, 10, 25, 60, 1 + random.below(80)]);
+      queues.add(slot, timeMs, timeMs + lifetimeMs);
+      ends.set(slot, timeMs + lifetimeMs);
     }
-    expect(ended).toEqual(left);
+    const [first = NONE] = [...ends.keys()].sort((a, b) => ends.get(a)! - ends.get(b)! || a - b);
+    expect(queues.due(timeMs)).toBe((ends.get(first) ?? Infinity) <= timeMs ? first : NONE);
   }
 });
 
-test("an empty queue is reused for another lifetime, and every hold is due in time", () => {
-  const queues = new ExpiryQueues();
-  const steps: readonly (readonly [slot: number, startedAtMs: number, expiresAtMs: number])[] = [
-    [3, 0, 10],
-    [0, 1, 101],
-    [9, 2, 52],
-    [3, 3, 23],
-  ];
-  for (const [slot, startedAtMs, expiresAtMs] of steps) {
-    queues.add(slot, startedAtMs, expiresAtMs);
-    if (expiresAtMs === 10) queues.remove(slot);
-  }
-  expect([22, 23].map((timeMs) => queues.due(timeMs))).toEqual([NONE, 3]);
-  queues.remove(3);
-  expect([51, 52].map((timeMs) => queues.due(timeMs))).toEqual([NONE, 9]);
-  queues.add(4, 60, 62);
-  expect([61, 62, 500].map((timeMs) => queues.due(timeMs))).toEqual([9, 9, 9]);
-  queues.remove(9);
-  expect([61, 62].map((timeMs) => queues.due(timeMs))).toEqual([NONE, 4]);
-  queues.remove(4);
-  expect([100, 101].map((timeMs) => queues.due(timeMs))).toEqual([NONE, 0]);
-  queues.remove(0);
-  expect(queues.due(1_000)).toBe(NONE);
-});
-
-test("a hold that is queued twice, out of order or without a lifetime breaks a promise", () => {
+test("a hold that is queued twice, out of order or without a lifetime fails an assertion", () => {
   const queues = new ExpiryQueues();
   expect(() => queues.add(0, 10, 10)).toThrow("a hold ends after it began");
   queues.add(0, 10, 20);

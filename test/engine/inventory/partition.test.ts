@@ -1,4 +1,4 @@
-/** The inventory of one event: what its changes do, and that a record that does not fit fails. */
+/** The inventory of one event: the effects of its changes, and the failure of an unfit record. */
 import { expect, test } from "vitest";
 import { Broken } from "../../../engine/assert.ts";
 import { NONE } from "../../../engine/constants.ts";
@@ -14,7 +14,7 @@ import { checkPartition, digestPartition } from "../../../engine/verify.ts";
 import { Random } from "../../sim/workload/random.ts";
 import { START_MS, World } from "../../support/engine.ts";
 import { area, section } from "../../support/layout.ts";
-import { checkIn, checkMore } from "../../support/table.ts";
+import { checkIn, checkMore, tables } from "../../support/table.ts";
 
 const HALL = [section("Stalls", { A: "1 2 3" }), area("Pit", 5)];
 const LATER_MS = START_MS + 9;
@@ -91,7 +91,7 @@ test("a record that does not fit fails before anything has changed", () => {
   expect(digestPartition(partition)).toBe(before);
 });
 
-test("a capacity below what is taken of an area breaks a promise", () => {
+test("a capacity below what is taken of an area fails an assertion", () => {
   const world = new World(HALL);
   world.book("block", world.selection(null, "Pit:3"));
   const small = pricesOf({ areas: Uint32Array.of(0, 1, 2) });
@@ -159,101 +159,88 @@ test("a SOLD seat or place without a price cannot be reverted", () => {
   expect(back).toMatchObject({ errors: [{ code: "NO_PRICE" }, { code: "NO_PRICE" }] });
 });
 
-// General-admission areas: their counters, and the places that each hold has.
+// General-admission areas: their counters, and the places of each hold.
 
 const PARTS = [area("Pit", 10), area("Lawn", null), section("Stalls", { A: "1 2" })];
 const check = checkIn(PARTS, { gaCapacity: 13 });
+const inAreas = tables(PARTS, { gaCapacity: 13 });
 
-test("places move between four counters whose sum is the capacity", () => {
-  check(`
-    lock        A  Pit:6      ok
-    places      Pit  active 4 locked 6 sold 0 blocked 0
-    sale        A  Pit:4      ok
-    directsale  -  Pit:1      ok
-    block       -  Pit:2      ok
-    places      Pit  active 1 locked 2 sold 5 blocked 2
-    revertsale  -  Pit:3      ok
-    unblock     -  Pit:1      ok
-    unlock      A  Pit:2      ok
-    places      Pit  active 7 locked 0 sold 2 blocked 1
-  `);
-});
+inAreas("places move between four counters whose sum is the capacity")(`
+  lock        A  Pit:6      ok
+  places      Pit  active 4 locked 6 sold 0 blocked 0
+  sale        A  Pit:4      ok
+  directsale  -  Pit:1      ok
+  block       -  Pit:2      ok
+  places      Pit  active 1 locked 2 sold 5 blocked 2
+  revertsale  -  Pit:3      ok
+  unblock     -  Pit:1      ok
+  unlock      A  Pit:2      ok
+  places      Pit  active 7 locked 0 sold 2 blocked 1
+`);
 
-test("a command for more places than there are in the state that it leaves is refused", () => {
-  check(`
-    lock        A  Pit:5      ok
-    directsale  -  Pit:2      ok
-    block       -  Pit:1      ok
-    lock        A  Pit:3      not_available  Pit:3 INSUFFICIENT_CAPACITY
-    sale        A  Pit:6      not_available  Pit:6 INSUFFICIENT_CAPACITY
-    unlock      A  Pit:6      not_available  Pit:6 INSUFFICIENT_CAPACITY
-    revertsale  -  Pit:3      not_available  Pit:3 INSUFFICIENT_CAPACITY
-    block       -  Pit:3      not_available  Pit:3 INSUFFICIENT_CAPACITY
-    unblock     -  Pit:2      not_available  Pit:2 INSUFFICIENT_CAPACITY
-    directsale  -  Pit:3      false
-    places      Pit  active 2 locked 5 sold 2 blocked 1
-  `);
-});
+inAreas("a command for more places than there are in the state that it leaves is refused")(`
+  lock        A  Pit:5      ok
+  directsale  -  Pit:2      ok
+  block       -  Pit:1      ok
+  lock        A  Pit:3      not_available  Pit:3 INSUFFICIENT_CAPACITY
+  sale        A  Pit:6      not_available  Pit:6 INSUFFICIENT_CAPACITY
+  unlock      A  Pit:6      not_available  Pit:6 INSUFFICIENT_CAPACITY
+  revertsale  -  Pit:3      not_available  Pit:3 INSUFFICIENT_CAPACITY
+  block       -  Pit:3      not_available  Pit:3 INSUFFICIENT_CAPACITY
+  unblock     -  Pit:2      not_available  Pit:2 INSUFFICIENT_CAPACITY
+  directsale  -  Pit:3      false
+  places      Pit  active 2 locked 5 sold 2 blocked 1
+`);
 
-test("unlocking or unblocking free places is refused, but unlocking a free seat is not", () => {
-  check(`
-    unlock      -  Pit:1      not_available  Pit:1 INSUFFICIENT_CAPACITY
-    unblock     -  Pit:1      not_available  Pit:1 INSUFFICIENT_CAPACITY
-    unlock      -  A1         ok
-  `);
-});
+inAreas("unlocking or unblocking free places is refused, but unlocking a free seat is not")(`
+  unlock      -  Pit:1      not_available  Pit:1 INSUFFICIENT_CAPACITY
+  unblock     -  Pit:1      not_available  Pit:1 INSUFFICIENT_CAPACITY
+  unlock      -  A1         ok
+`);
 
-test("a session can sell and unlock the places of all its holds, but of no other's", () => {
-  check(`
-    lock    A  Pit:2          ok
-    lock    B  Pit:3          ok
-    lock    A  Pit:2          ok
-    sale    A  Pit:5          not_available  Pit HELD_BY_ANOTHER_SESSION
-    sale    A  Pit:8          not_available  Pit:8 INSUFFICIENT_CAPACITY
-    unlock  C  Pit:1          not_available  Pit HELD_BY_ANOTHER_SESSION
-    sale    A  Pit:3          ok
-    unlock  A  Pit:2          not_available  Pit HELD_BY_ANOTHER_SESSION
-    unlock  A  Pit:1          ok
-    sale    B  Pit:3          ok
-    places  Pit  active 4 locked 0 sold 6 blocked 0
-  `);
-});
+inAreas("a session can sell and unlock the places of all its holds, but of no other's")(`
+  lock    A  Pit:2          ok
+  lock    B  Pit:3          ok
+  lock    A  Pit:2          ok
+  sale    A  Pit:5          not_available  Pit HELD_BY_ANOTHER_SESSION
+  sale    A  Pit:8          not_available  Pit:8 INSUFFICIENT_CAPACITY
+  unlock  C  Pit:1          not_available  Pit HELD_BY_ANOTHER_SESSION
+  sale    A  Pit:3          ok
+  unlock  A  Pit:2          not_available  Pit HELD_BY_ANOTHER_SESSION
+  unlock  A  Pit:1          ok
+  sale    B  Pit:3          ok
+  places  Pit  active 4 locked 0 sold 6 blocked 0
+`);
 
-test("an unlock without a session takes places from the oldest hold first", () => {
-  check(`
-    lock    A  Pit:2          ok
-    wait    5m
-    lock    B  Pit:3          ok
-    unlock  -  Pit:3          ok
-    sale    A  Pit:1          not_available  Pit HELD_BY_ANOTHER_SESSION
-    sale    B  Pit:2          ok
-    wait    20m
-    places  Pit  active 8 locked 0 sold 2 blocked 0
-  `);
-});
+inAreas("an unlock without a session takes places from the oldest hold first")(`
+  lock    A  Pit:2          ok
+  wait    5m
+  lock    B  Pit:3          ok
+  unlock  -  Pit:3          ok
+  sale    A  Pit:1          not_available  Pit HELD_BY_ANOTHER_SESSION
+  sale    B  Pit:2          ok
+  wait    20m
+  places  Pit  active 8 locked 0 sold 2 blocked 0
+`);
 
-test("a sale takes places from the session's oldest hold first", () => {
-  check(`
-    lock    A  Pit:2          ok
-    wait    5m
-    lock    A  Pit:2          ok
-    sale    A  Pit:3          ok
-    wait    10m
-    places  Pit  active 6 locked 1 sold 3 blocked 0
-    wait    5m
-    places  Pit  active 7 locked 0 sold 3 blocked 0
-  `);
-});
+inAreas("a sale takes places from the session's oldest hold first")(`
+  lock    A  Pit:2          ok
+  wait    5m
+  lock    A  Pit:2          ok
+  sale    A  Pit:3          ok
+  wait    10m
+  places  Pit  active 6 locked 1 sold 3 blocked 0
+  wait    5m
+  places  Pit  active 7 locked 0 sold 3 blocked 0
+`);
 
-test("each area of a request has its own counters and its own refusal", () => {
-  check(`
-    lock    A  Pit:3 Lawn:3   ok
-    lock  B  Pit:8 Lawn:1  not_available  Pit:8 INSUFFICIENT_CAPACITY  Lawn:1 INSUFFICIENT_CAPACITY
-    unlock  A  Lawn:3 Pit:1   ok
-    places  Pit  active 8 locked 2 sold 0 blocked 0
-    places  Lawn  active 3 locked 0 sold 0 blocked 0
-  `);
-});
+inAreas("each area of a request has its own counters and its own refusal")(`
+  lock    A  Pit:3 Lawn:3   ok
+  lock  B  Pit:8 Lawn:1  not_available  Pit:8 INSUFFICIENT_CAPACITY  Lawn:1 INSUFFICIENT_CAPACITY
+  unlock  A  Lawn:3 Pit:1   ok
+  places  Pit  active 8 locked 2 sold 0 blocked 0
+  places  Lawn  active 3 locked 0 sold 0 blocked 0
+`);
 
 test("an area has the time of its last move or expiry", () => {
   const world = check(`lock  A  Pit:2  ok`);
@@ -267,7 +254,7 @@ test("an area has the time of its last move or expiry", () => {
   expect(changedAt()).toEqual([pit! + 900_010, lawn]);
 });
 
-test("a counter below zero, an overflow or an unknown area breaks a promise", () => {
+test("a counter below zero, an overflow or an unknown area fails an assertion", () => {
   const areas = new Areas(2, 5);
   areas.add(1, SeatState.ACTIVE, 4);
   expect(areas.capacity(1)).toBe(4);
@@ -303,40 +290,22 @@ function newestFirst(list: ChangeList): number[] {
   return seats;
 }
 
-test("a new change list is in the order of the seats", () => {
-  const list = new ChangeList(initialLinks(4));
-  expect([...list.oldestFirst()]).toEqual([0, 1, 2, 3]);
-  expect(newestFirst(list)).toEqual([3, 2, 1, 0]);
-});
-
-test("a touched seat becomes the newest, from either end and from the middle", () => {
-  const list = new ChangeList(initialLinks(4));
-  list.touch(0);
-  list.touch(2);
-  list.touch(2);
-  expect([...list.oldestFirst()]).toEqual([1, 3, 0, 2]);
-  expect(newestFirst(list)).toEqual([2, 0, 3, 1]);
-});
-
-test("a change list of one seat works, and one of no seat is empty", () => {
-  const one = new ChangeList(initialLinks(1));
-  one.touch(0);
-  expect([...one.oldestFirst()]).toEqual([0]);
-  const none = new ChangeList(initialLinks(0));
-  expect(none.newest).toBe(NONE);
-  expect([...none.oldestFirst()]).toEqual([]);
-  expect(() => none.touch(0)).toThrow("a touched seat is in the change list");
-});
-
-test("after any touches the list agrees with a plain array", () => {
-  const random = new Random(7);
-  const list = new ChangeList(initialLinks(9));
-  const plain = [0, 1, 2, 3, 4, 5, 6, 7, 8];
-  for (let i = 0; i < 2_000; i++) {
-    const seat = random.below(9);
-    list.touch(seat);
-    plain.push(...plain.splice(plain.indexOf(seat), 1));
-    expect([...list.oldestFirst()]).toEqual(plain);
-  }
-  expect(newestFirst(list)).toEqual(plain.toReversed());
-});
+test.each([0, 1, 2, 9])(
+  "after any touches the list of %i seats agrees with a plain array",
+  (count) => {
+    const random = new Random(7);
+    const list = new ChangeList(initialLinks(count));
+    const plain = Array.from({ length: count }, (_, seat) => seat);
+    for (let i = 0; i < 1_000; i++) {
+      expect([...list.oldestFirst()]).toEqual(plain);
+      expect([list.oldest, list.newest]).toEqual([plain[0] ?? NONE, plain.at(-1) ?? NONE]);
+      expect(list.touches).toBe(i);
+      if (count === 0) break;
+      const seat = random.below(count);
+      list.touch(seat);
+      plain.push(...plain.splice(plain.indexOf(seat), 1));
+    }
+    expect(newestFirst(list)).toEqual(plain.toReversed());
+    expect(() => list.touch(count)).toThrow("a touched seat is in the change list");
+  },
+);

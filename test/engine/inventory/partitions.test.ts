@@ -1,18 +1,14 @@
-/** Partitions that wait for the migration to their new layout. */
+/** Partitions with a pending migration to a new layout. */
 import { expect, test } from "vitest";
 import { NONE } from "../../../engine/constants.ts";
 import type { Partition } from "../../../engine/inventory/partition.ts";
-import {
-  LAYOUT_CHANGES_MAX,
-  LayoutChange,
-  type Migration,
-} from "../../../engine/inventory/partitions.ts";
-import { lastValue } from "../../../engine/inventory/steps.ts";
-import { buildLayout } from "../../../engine/layout/layout.ts";
+import { LAYOUT_CHANGES_MAX, LayoutChange } from "../../../engine/inventory/partitions.ts";
+import { drain } from "../../../engine/inventory/steps.ts";
+import { buildLayout, type Layout } from "../../../engine/layout/layout.ts";
 import { checkPartition, checkState, digest } from "../../../engine/verify.ts";
 import { replayed, START_MS, World } from "../../support/engine.ts";
 import { area, guidOf, section } from "../../support/layout.ts";
-import { checkIn, checkMore } from "../../support/table.ts";
+import { checkIn, checkMore, tables } from "../../support/table.ts";
 
 const HALL = [section("Stalls", { A: "1 2 3 4" })];
 const renamed = { seats: [{ guid: guidOf("A1"), rowGuid: guidOf("row A"), name: "one" }] };
@@ -128,16 +124,14 @@ test("of many changes of a layout, sixteen at most wait for an event", () => {
   expect(partitions.waitingCount).toBe(0);
 });
 
-// Inventory that migrates to another version of its layout.
+// Migration of inventory to another version of its layout.
 
 const HALL_WITH_AREAS = [section("Stalls", { A: "1 2 3 4" }), area("Pit", 10), area("Lawn", 5)];
 const check = checkIn(HALL_WITH_AREAS);
-const removedSeat = (label: string) => {
-  return { guid: guidOf(label), rowGuid: guidOf("row A"), name: label.slice(1), toRemove: true };
-};
+const inHall = tables(HALL_WITH_AREAS);
 
-function migrated(partition: Partition, migration: Migration): Partition {
-  return lastValue(new LayoutChange(migration).migrate(partition));
+function migrated(partition: Partition, layout: Layout, timeMs: number): Partition {
+  return drain(new LayoutChange(layout, timeMs).migrate(partition));
 }
 
 test("migrating to the same layout changes neither the inventory nor its source", () => {
@@ -149,7 +143,7 @@ test("migrating to the same layout changes neither the inventory nor its source"
   `);
   const { partition } = world;
   const before = [...partition.changes.oldestFirst()];
-  const copy = migrated(partition, { layout: partition.layout, timeMs: 99 });
+  const copy = migrated(partition, partition.layout, 99);
   checkPartition(copy);
   checkPartition(partition);
   expect([...copy.state]).toEqual([...partition.state]);
@@ -169,85 +163,61 @@ test("seats with new labels count as changed", () => {
   const seats = document.seats.map((seat, i) => (i === 1 ? { ...seat, name: "9" } : seat));
   const layout = buildLayout({ ...document, seats });
   const timeMs = START_MS + 5;
-  const marked = migrated(partition, { layout, timeMs });
+  const marked = migrated(partition, layout, timeMs);
   checkPartition(marked);
   expect([...marked.changedAtMs]).toEqual([START_MS, timeMs, START_MS, START_MS]);
   expect(marked.changes.newest).toBe(1);
 });
 
 test("a hold keeps the seats that remain, and ends when none does", () => {
-  const world = check(`
+  const { partition } = check(`
     lock    A  A1 A2 Pit:3    ok
     lock    B  A3             ok
-  `);
-  world.putLayout({ seats: [removedSeat("A2"), removedSeat("A3")] }, true);
-  expect(world.partition.holds.count).toBe(1);
-  expect(world.partition.holds.size(0)).toBe(4);
-  checkMore(
-    world,
-    `
-    sale    A  A1 Pit:3       ok
+    force   A2 A3             ok
+    sale    A  A1 Pit:2       ok
     lock    C  A4             ok
-    `,
-  );
-  expect(world.partition.holds.count).toBe(1);
+  `);
+  expect([partition.holds.count, partition.holds.size(0), partition.holds.size(1)]).toEqual([
+    2, 1, 1,
+  ]);
 });
 
 test("a removed area takes its held places out of their holds", () => {
-  const world = check(`
+  const { partition } = check(`
     lock    A  Pit:2 Lawn:3   ok
     lock    B  Pit:1          ok
-  `);
-  world.putLayout({ sectors: [{ ...HALL_WITH_AREAS[1]!.sector, toRemove: true }] }, true);
-  checkMore(
-    world,
-    `
+    force   Pit               ok
     places  Lawn  active 2 locked 3 sold 0 blocked 0
     sale    A  Lawn:3         ok
-    `,
-  );
-  expect(world.partition.holds.count).toBe(0);
-});
-
-test("holds keep their expiry, whatever the order of their slots", () => {
-  const world = check(`
-    lock    A  A1             ok
-    wait    1m
-    lock    B  A2             ok
-    unlock  A  A1             ok
-    wait    1m
-    lock    C  A3             ok
   `);
-  world.putLayout({ seats: [removedSeat("A4")] });
-  checkMore(
-    world,
-    `
-    wait    14m
-    seats   A1 ACTIVE  A2 ACTIVE  A3 LOCKED
-    wait    1m
-    seats   A3 ACTIVE
-    `,
-  );
+  expect(partition.holds.count).toBe(0);
 });
 
-test("holds keep their order of age, also those that began in the same millisecond", () => {
+inHall("holds keep their expiry, whatever the order of their slots")(`
+  lock    A  A1             ok
+  wait    1m
+  lock    B  A2             ok
+  unlock  A  A1             ok
+  wait    1m
+  lock    C  A3             ok
+  remove  A4                ok
+  wait    14m
+  seats   A1 ACTIVE  A2 ACTIVE  A3 LOCKED
+  wait    1m
+  seats   A3 ACTIVE
+`);
+
+inHall("holds keep their order of age, also those that began in the same millisecond")(`
   // The first hold frees slot 0; the second keeps slot 1; the third takes slot 0 again.
-  const world = check(`
-    lock    X  A1             ok
-    lock    A  Pit:2          ok
-    unlock  X  A1             ok
-    lock    B  Pit:2          ok
-  `);
-  world.putLayout({ seats: [removedSeat("A4")] });
-  checkMore(
-    world,
-    `
-    unlock  -  Pit:2          ok
-    sale    A  Pit:1          not_available  Pit HELD_BY_ANOTHER_SESSION
-    sale    B  Pit:2          ok
-    `,
-  );
-});
+  lock    X  A1             ok
+  lock    A  Pit:2          ok
+  unlock  X  A1             ok
+  lock    B  Pit:2          ok
+  remove  A4                ok
+  unlock  -  Pit:2          ok
+  sale    A  Pit:1          not_available  Pit HELD_BY_ANOTHER_SESSION
+  sale    B  Pit:2          ok
+`);
 
 test("new seats are the latest change, at the time of the migration", () => {
   const world = new World(HALL_WITH_AREAS);

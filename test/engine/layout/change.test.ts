@@ -1,4 +1,4 @@
-/** How a sent layout is merged into the stored one, and which results are refused. */
+/** The merge of a sent layout into the stored one, and its refusals. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { LayoutBody, SentShape } from "../../../engine/bodies.ts";
@@ -10,7 +10,6 @@ import {
 import {
   checkDocument,
   isSameValue,
-  lowerGuid,
   mapGuids,
   mergeLayout,
   mergeShapes,
@@ -22,7 +21,6 @@ import { Result } from "../../../engine/results.ts";
 import { FORMATS } from "../../../engine/schema.ts";
 import { START_MS, World } from "../../support/engine.ts";
 import { area, guidOf, labelOfGuid, layoutOf, section } from "../../support/layout.ts";
-import { expectConsistent } from "../../support/table.ts";
 
 const at = (nextId: number) => ({ nextId, timeMs: START_MS });
 const HALL = layoutOf(section("Stalls", { A: "1 2", B: "1" }), area("Pit", 5));
@@ -36,7 +34,7 @@ const guidsOf = ({ sectors, rows, seats }: LayoutDocument) => ({
   seats: seats.map(({ guid }) => labelOfGuid(guid)),
 });
 
-/** What is wrong with the stored layout after the body is merged into it, as `field CODE`. */
+/** Errors of the stored layout after the merge, as `field CODE`. */
 function errorsOf(body: LayoutBody, over = stored()): string[] {
   const merged = mergeLayout(over, body, at(200));
   const errors = merged.errors.length > 0 ? merged.errors : checkDocument(merged.document, body);
@@ -149,97 +147,73 @@ test("removing an unknown object without an id changes nothing", () => {
   expect(mergeLayout(stored(), body, at(200)).document).toEqual(stored());
 });
 
-test("an unknown id is refused, and so is an object that is sent twice", () => {
-  const seat = { rowGuid: guidOf("row A"), name: "9" };
-  expect(errorsOf({ seats: [{ ...seat, guid: guidOf("x"), id: 9_999 }] })).toEqual([
-    "seats[0].id NOT_FOUND",
-  ]);
-  const { id } = stored().seats[0]!;
-  const twice = [
-    { ...seat, guid: guidOf("A1") },
-    { ...seat, guid: guidOf("A1x"), id },
-  ];
-  expect(errorsOf({ seats: twice })).toEqual(["seats[1].guid DUPLICATE"]);
-});
+const [ROW_A, ROW_B, STALLS, NEW] = ["row A", "row B", "Stalls", "n"].map(guidOf) as Four;
+type Four = [string, string, string, string];
+const seat = (guid: string, rowGuid: string, name: string) => ({ guid, rowGuid, name });
+const row = (sectorGuid: string, rowNumber = "C", guid = NEW) => ({ guid, sectorGuid, rowNumber });
+const sector = (guid: string, name: string) => ({ guid, name, ga: false });
+const [storedStalls] = stored().sectors;
 
-test("a guid that another sector, row or seat has is refused", () => {
-  const rowGuid = guidOf("row A");
-  expect(
-    errorsOf({
+test.each<[what: string, body: LayoutBody, errors: string[]]>([
+  [
+    "an unknown id",
+    { seats: [{ ...seat("x", ROW_A, "9"), id: 9_999 }] },
+    ["seats[0].id NOT_FOUND"],
+  ],
+  [
+    "an object that is sent twice, by guid and by id",
+    {
       seats: [
-        { guid: guidOf("n"), rowGuid, name: "8" },
-        { guid: guidOf("n"), rowGuid, name: "9" },
+        seat(guidOf("A1"), ROW_A, "9"),
+        { ...seat(guidOf("A1x"), ROW_A, "9"), id: stored().seats[0]!.id },
       ],
-    }),
-  ).toEqual(["seats[1].guid DUPLICATE"]);
-  expect(errorsOf({ seats: [{ guid: guidOf("Pit"), rowGuid, name: "9" }] })).toEqual([
-    "seats[0].guid DUPLICATE",
-  ]);
-  expect(errorsOf({ sectors: [{ guid: guidOf("A1"), name: "Circle", ga: false }] })).toEqual([
-    "sectors[0].guid DUPLICATE",
-  ]);
-  expect(
-    errorsOf({ rows: [{ guid: guidOf("Pit"), sectorGuid: guidOf("Stalls"), rowNumber: "C" }] }),
-  ).toEqual(["rows[0].guid DUPLICATE"]);
-});
-
-test("a seat without its row, a row without its section, and a row in an area are refused", () => {
-  expect(errorsOf({ seats: [{ guid: guidOf("n"), rowGuid: guidOf("row Z"), name: "9" }] })).toEqual(
+    },
+    ["seats[1].guid DUPLICATE"],
+  ],
+  [
+    "a guid of another new seat",
+    { seats: [seat(NEW, ROW_A, "8"), seat(NEW, ROW_A, "9")] },
+    ["seats[1].guid DUPLICATE"],
+  ],
+  ["a sector's guid", { seats: [seat(guidOf("Pit"), ROW_A, "9")] }, ["seats[0].guid DUPLICATE"]],
+  ["a seat's guid", { sectors: [sector(guidOf("A1"), "Circle")] }, ["sectors[0].guid DUPLICATE"]],
+  ["an area's guid", { rows: [row(STALLS, "C", guidOf("Pit"))] }, ["rows[0].guid DUPLICATE"]],
+  [
+    "a seat without its row",
+    { seats: [seat(NEW, guidOf("Z"), "9")] },
     ["seats[0].rowGuid NOT_FOUND"],
-  );
-  const row = { guid: guidOf("n"), rowNumber: "C" };
-  expect(errorsOf({ rows: [{ ...row, sectorGuid: guidOf("Nowhere") }] })).toEqual([
-    "rows[0].sectorGuid NOT_FOUND",
-  ]);
-  expect(errorsOf({ rows: [{ ...row, sectorGuid: guidOf("Pit") }] })).toEqual([
-    "rows[0].sectorGuid CONFLICT",
-  ]);
-  const areaNow = { ...stored().sectors[0]!, ga: true };
-  expect(errorsOf({ sectors: [areaNow] })).toEqual([
-    "sectors[0].ga CONFLICT",
-    "sectors[0].ga CONFLICT",
-  ]);
-  const renamed = {
-    id: stored().sectors[0]!.id,
-    guid: guidOf("Parterre"),
-    name: "Stalls",
-    ga: false,
-  };
-  expect(errorsOf({ sectors: [renamed] })).toEqual([
-    "rows.sectorGuid NOT_FOUND",
-    "rows.sectorGuid NOT_FOUND",
-  ]);
-});
-
-test("two seats of a row, rows of a section, or sectors with one label are refused", () => {
-  expect(errorsOf({ seats: [{ guid: guidOf("n"), rowGuid: guidOf("row A"), name: "2" }] })).toEqual(
+  ],
+  ["a row without its section", { rows: [row(guidOf("Z"))] }, ["rows[0].sectorGuid NOT_FOUND"]],
+  ["a row in an area", { rows: [row(guidOf("Pit"))] }, ["rows[0].sectorGuid CONFLICT"]],
+  [
+    "a section with rows that becomes an area",
+    { sectors: [{ ...storedStalls!, ga: true }] },
+    ["sectors[0].ga CONFLICT", "sectors[0].ga CONFLICT"],
+  ],
+  [
+    "a section with rows that gets another guid",
+    { sectors: [{ id: storedStalls!.id, ...sector(guidOf("Parterre"), "Stalls") }] },
+    ["rows.sectorGuid NOT_FOUND", "rows.sectorGuid NOT_FOUND"],
+  ],
+  [
+    "two seats of a row with one label",
+    { seats: [seat(NEW, ROW_A, "2")] },
     ["seats[0].name DUPLICATE"],
-  );
-  expect(errorsOf({ seats: [{ guid: guidOf("n"), rowGuid: guidOf("row B"), name: "2" }] })).toEqual(
-    [],
-  );
-  expect(
-    errorsOf({ rows: [{ guid: guidOf("n"), sectorGuid: guidOf("Stalls"), rowNumber: "B" }] }),
-  ).toEqual(["rows[0].rowNumber DUPLICATE"]);
-  expect(errorsOf({ sectors: [{ guid: guidOf("n"), name: "Pit", ga: false }] })).toEqual([
-    "sectors[0].name DUPLICATE",
-  ]);
-});
-
-test("a label that contains the separator of composite keys is refused", () => {
-  const body = {
-    sectors: [{ guid: guidOf("s"), name: "Up;;per", ga: false }],
-    rows: [{ guid: guidOf("r"), sectorGuid: guidOf("s"), rowNumber: ";;" }],
-    seats: [
-      { guid: guidOf("t"), rowGuid: guidOf("r"), name: "1;;2" },
-      { guid: guidOf("u"), rowGuid: guidOf("r"), name: "1;2;" },
-    ],
-  };
-  expect(errorsOf(body)).toEqual([
-    "sectors[0].name PATTERN",
-    "rows[0].rowNumber PATTERN",
-    "seats[0].name PATTERN",
-  ]);
+  ],
+  ["two rows with seats of one label: none", { seats: [seat(NEW, ROW_B, "2")] }, []],
+  ["two rows with one label", { rows: [row(STALLS, "B")] }, ["rows[0].rowNumber DUPLICATE"]],
+  ["two sectors with one name", { sectors: [sector(NEW, "Pit")] }, ["sectors[0].name DUPLICATE"]],
+  [
+    "labels with the separator of composite keys",
+    {
+      sectors: [sector("s", "Up;;per")],
+      rows: [row("s", ";;", "r")],
+      seats: [seat("t", "r", "1;;2"), seat("u", "r", "1;2;")],
+    },
+    ["sectors[0].name PATTERN", "rows[0].rowNumber PATTERN", "seats[0].name PATTERN"],
+  ],
+])("errors of %s", (_what, body, errors) => {
+  expect(errorsOf(body)).toEqual(errors);
 });
 
 test("a layout with too many seats is refused; at most a hundred errors are reported", () => {
@@ -268,19 +242,19 @@ const TOO_LONG = [
 ] as const;
 
 test.each(TOO_LONG)("a layout whose drawings are too long in bytes is refused: %s", (_, text) => {
-  const document = { ...EMPTY_DOCUMENT, shapes: [{ text }] };
+  const document = { ...EMPTY_DOCUMENT, shapes: [{ id: "x", text }] };
   expect(checkDocument(document, {}).map(({ code }) => code)).toEqual(["SIZE"]);
-  const half = { ...EMPTY_DOCUMENT, shapes: [{ text: text.slice(text.length / 2) }] };
+  const half = { ...EMPTY_DOCUMENT, shapes: [{ id: "x", text: text.slice(text.length / 2) }] };
   expect(checkDocument(half, {})).toEqual([]);
 });
 
 test("a layout of exactly the greatest length in bytes is accepted", () => {
-  const drawn = (text: string) => ({ ...EMPTY_DOCUMENT, shapes: [{ text }] });
+  const drawn = (text: string) => ({ ...EMPTY_DOCUMENT, shapes: [{ id: "x", text }] });
   const text = "x".repeat(LAYOUT_BYTES_MAX - JSON.stringify(drawn("")).length);
   expect(checkDocument(drawn(text), {})).toEqual([]);
 });
 
-// How sent drawing shapes are merged into the stored ones.
+// The merge of sent drawing shapes into the stored ones.
 
 const [STAGE, BAR] = [
   { id: "stage", fill: "red" },
@@ -321,25 +295,13 @@ test("two sent shapes with one id are refused", () => {
   expect(merge([], STAGE, BAR, STAGE).errors).toEqual(["shapes[2].id DUPLICATE"]);
 });
 
-test("stored shapes without an id of their own get one", () => {
-  const { shapes } = merge([{ fill: "red" }, STAGE, { id: "stage", fill: "green" }], BAR);
-  expect(shapes).toEqual([{ id: "n1", fill: "red" }, STAGE, { id: "n2", fill: "green" }, BAR]);
-});
-
-// Guids of layouts: one letter case, and new ones that differ.
+// Guids of layouts: one letter case, and distinct new ones.
 
 test("new guids are UUIDs in lower case that differ by time and by id", () => {
   const ids = [1, 2, 255, 2 ** 48, Number.MAX_SAFE_INTEGER];
   const guids = [START_MS, START_MS + 1].flatMap((timeMs) => ids.map((id) => newGuid(timeMs, id)));
   expect(new Set(guids).size).toBe(10);
   for (const guid of guids) expect(FORMATS["lower-case-uuid"]!(guid), guid).toBe(true);
-});
-
-test("only UUIDs get lower case", () => {
-  expect(lowerGuid("0000000A-0000-4000-8000-00000000000B")).toBe(
-    "0000000a-0000-4000-8000-00000000000b",
-  );
-  expect(lowerGuid("Row A")).toBe("Row A");
 });
 
 test("objects whose guids do not change are kept as they are", () => {
@@ -354,24 +316,6 @@ test("a layout in capital letters is the same layout", () => {
   const capital = mapGuids(layoutOf(section("Stalls", { A: "1 2" })), (guid) => guid.toUpperCase());
   world.putLayout(capital);
   expect(world.engine.state.catalog.layouts.get(world.schemaId)!.document).toEqual(document);
-});
-
-test("a layout from before guids had to be UUIDs can be changed, and is replayed", () => {
-  const world = new World([]);
-  const old = {
-    sectors: [{ guid: "Stalls", name: "Stalls", ga: false }],
-    rows: [{ guid: "Row A", sectorGuid: "Stalls", rowNumber: "A" }],
-    seats: [{ guid: "A1", rowGuid: "Row A", name: "1" }],
-    shapes: [{ id: "stage", groupOfSeatsGuid: "Stalls" }, { id: null }],
-  };
-  // The shapes of commands are checked outside, so the engine still stores such a layout.
-  world.putLayout(old);
-  const sector = { guid: guidOf("Circle"), name: "Circle", ga: false };
-  world.putLayout({ sectors: [sector] });
-  const { document } = world.engine.state.catalog.layouts.get(world.schemaId)!;
-  expect(document.seats).toMatchObject(old.seats);
-  expect(document.shapes).toMatchObject([{ id: "stage" }, { id: expect.any(String) as string }]);
-  expectConsistent(world);
 });
 
 // Equality of JSON values.
@@ -406,7 +350,7 @@ test.each([
   expect(isSameValue(b, a)).toBe(false);
 });
 
-// What the engine stores of a layout without interpreting it has a limit for each object.
+// Uninterpreted members of a layout have a limit for each object.
 
 const DRAWN = [section("Stalls", { A: "1 2" }), area("Pit", 5)];
 const SHAPE_ID = "00000000-0000-4000-8000-00000000000a";
@@ -447,11 +391,11 @@ test("drawing members of all kinds count together, and those that the engine kno
   const world = new World(DRAWN);
   const parts = { ax: 1.5, tags: ["a", { b: "é".repeat(500) }], isMarked: true };
   const full = { ...parts, ...note(DRAWING_BYTES_MAX - 1_070) };
-  const seat = (drawing: object) => ({ seats: [{ ...drawnSeats![0]!, ...drawing }] });
-  expect(put(world, seat(full)).refused).toBe(Result.OK);
-  expect(put(world, seat({ ...full, order: "x".repeat(200) })).refused).not.toBe(Result.OK);
+  const drawn = (drawing: object) => ({ seats: [{ ...drawnSeats![0]!, ...drawing }] });
+  expect(put(world, drawn(full)).refused).toBe(Result.OK);
+  expect(put(world, drawn({ ...full, order: "x".repeat(200) })).refused).not.toBe(Result.OK);
   const long = { name: "9".repeat(255), id: world.labels.idOf("A1") };
-  expect(put(world, seat({ ...full, ...long })).refused).toBe(Result.OK);
+  expect(put(world, drawn({ ...full, ...long })).refused).toBe(Result.OK);
 });
 
 test("the points of a shape may be longer, and a refusal names at most a hundred objects", () => {

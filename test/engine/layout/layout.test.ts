@@ -131,7 +131,7 @@ test("a row without seats is part of the layout", () => {
   expect(layout.seatCount).toBe(seats.length);
 });
 
-// Which seats of a row are next to each other.
+// Neighbours in a row.
 
 type Position = readonly [x: number, y: number];
 
@@ -248,7 +248,7 @@ test("seats at the same point are ordered by label, and those with one label by 
 
 // The natural order of names and labels.
 
-/** Names in order, in groups of names that are equal. */
+/** Names in order, in groups of equal names. */
 const ORDER: readonly (readonly string[])[] = [
   [""],
   ["-1"],
@@ -290,7 +290,7 @@ test("digits count as numbers, then letters, then accents, then case", () => {
   expect(ORDER.filter((_, i) => i > 0 && keys[i - 1]! >= keys[i]!)).toEqual([]);
 });
 
-// Composite keys, by which v1 names the objects of a layout.
+// Composite keys: the v1 names of a layout's objects.
 
 test("three labels find a seat, a name finds an area, any other key finds nothing", () => {
   const world = new World([section("Stalls", { A: "1 2" }), table("T", "1"), area("Pit", 5)]);

@@ -1,4 +1,4 @@
-/** What changes of an event have in common, whoever makes them. */
+/** Common helpers for changes of an event. */
 import { expect, test } from "vitest";
 import { SeatState } from "../../../engine/inventory/states.ts";
 import { byId, type EventChange, listedState, placesOf } from "../../../engine/queries/history.ts";

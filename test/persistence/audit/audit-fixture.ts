@@ -1,4 +1,5 @@
 /** An audit trail under test, fed with the records of an engine, and its expected content. */
+import { expect } from "vitest";
 import path from "node:path";
 import { MOVES, SeatState } from "../../../engine/inventory/states.ts";
 import {
@@ -89,7 +90,9 @@ export function mapOf(state: State, eventId: string) {
 export function pastMapOf(book: OpenTrail, eventId: string, sequence: number) {
   const moment = { sequence };
   const query = { sort: [], offset: 0, limit: 1_000 };
-  const { seats, isOnSale: onSale } = ask(book, { about: "seats", eventId, moment, query });
+  const page = ask(book, { about: "seats", eventId, moment, query });
+  const { seats, isOnSale: onSale } = page;
+  expect(page.total).toBe(seats.length);
   return { seats, isOnSale: onSale, areas: ask(book, { about: "areas", eventId, moment }) };
 }
 

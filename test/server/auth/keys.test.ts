@@ -1,6 +1,6 @@
 /** Keys and tenant tokens: what they contain, how they are rotated, and when they end. */
 import { expect, test } from "vitest";
-import { lastValue } from "../../../engine/inventory/steps.ts";
+import { drain } from "../../../engine/inventory/steps.ts";
 import { Keys, PRIVATE_KEYS_MIN, REMEMBERED_MAX, sha256 } from "../../../server/auth/keys.ts";
 import { actingFor } from "../../support/answers/exchange.ts";
 import { START_MS } from "../../support/engine.ts";
@@ -105,7 +105,7 @@ test("the fingerprint of a long body takes several steps, and is the same in any
   expect(steps.length).toBeGreaterThan(10);
   const parts = [body.subarray(0, 1_000), body.subarray(1_000)];
   for (const each of [[body], parts]) {
-    expect(lastValue(ring.fingerprintInSteps("head", each))).toBe(ring.fingerprint("head", body));
+    expect(drain(ring.fingerprintInSteps("head", each))).toBe(ring.fingerprint("head", body));
   }
 });
 

@@ -4,6 +4,7 @@ import axe from "axe-core";
 import type { Browser, Locator, Page } from "playwright-core";
 import { onTestFinished } from "vitest";
 import { startBrowser } from "../../../bench/console/page.ts";
+import type { ServerProcess } from "../../support/server-process.ts";
 import { ACCOUNT, type Staged } from "./stage.ts";
 
 /** Kept after the tests, and not in the repository. */
@@ -38,8 +39,12 @@ export async function browserOfTest(): Promise<Browser> {
   return browser;
 }
 
-/** @param hash - What the address names, as `#event/…`. */
-export async function openPage(browser: Browser, { server }: Staged, hash = ""): Promise<Page> {
+/** @param hash - The fragment of the address, as `#event/…`. */
+export async function openPage(
+  browser: Browser,
+  { server }: Pick<Staged, "server">,
+  hash = "",
+): Promise<Page> {
   const page = await browser.newPage({ viewport: DESK, reducedMotion: "reduce" });
   await page.addInitScript(WATCH);
   await page.goto(`${server.url}/console${hash}`);
@@ -47,7 +52,16 @@ export async function openPage(browser: Browser, { server }: Staged, hash = ""):
   return page;
 }
 
-export async function logInWithKey(page: Page, { key }: Staged): Promise<void> {
+/** Opens the event of a demo, painted. */
+export async function openDemo(browser: Browser, server: ServerProcess): Promise<Page> {
+  const eventId = /on sale\s+([\w-]+)/.exec(server.stdout)?.[1] ?? server.eventId;
+  const page = await openPage(browser, { server }, `#event/${eventId}`);
+  await logInWithKey(page, server);
+  await mapIsPainted(page);
+  return page;
+}
+
+export async function logInWithKey(page: Page, { key }: Pick<Staged, "key">): Promise<void> {
   await button(page, "API key").click();
   await page.fill("input[name=key]", key);
   await button(page, "Log in").click();

@@ -1,20 +1,7 @@
-/** The console in Chromium: the map is painted within its policy, and follows changes. */
-import { afterAll, beforeAll, expect, test } from "vitest";
-import {
-  measureFrames,
-  openConsole,
-  panAndZoom,
-  type RunningBrowser,
-  startBrowser,
-  violations,
-} from "../../../bench/console/page.ts";
+/** The files of the console, and the theme of its chart. */
+import { expect, test } from "vitest";
 import { startServer } from "../../support/server-process.ts";
-
-let running: RunningBrowser;
-beforeAll(async () => {
-  running = await startBrowser();
-});
-afterAll(() => running.stop());
+import { browserOfTest, openDemo } from "./browser-page.ts";
 
 test("the page of the console is small, compressed, and protected by its policy", async () => {
   const server = await startServer({ args: ["--demo"] });
@@ -37,40 +24,9 @@ test("the page of the console is small, compressed, and protected by its policy"
   expect(await fetch(`${server.url}/console/../package.json`)).toMatchObject({ status: 404 });
 });
 
-test("the map of an event is painted, moved, and follows a sale, without a violation", async () => {
-  const server = await startServer({ args: ["--demo"] });
-  const { key, eventId } = server;
-  const url = new URL(server.url);
-  const { page } = await openConsole(running, { url, key, eventId, seatIds: [] });
-  const errors: string[] = [];
-  page.on("pageerror", (error) => errors.push(error.message));
-  const frames = await measureFrames(running, page, () => panAndZoom(page, 1));
-  expect(frames.frames).toBeGreaterThan(5);
-  const sold = () => page.locator(".share strong").first().textContent();
-  const before = await sold();
-  const api = `${server.url}/api/private/v2.0`;
-  const headers = { "X-API-Key": key, "Content-Type": "application/json" };
-  const list = await fetch(`${api}/events/${eventId}/seats/?size=4`, { headers });
-  const { content } = (await list.json()) as { content: { seatId: number }[] };
-  const seats = content.map(({ seatId }) => ({ id: seatId }));
-  const body = JSON.stringify({ sessionId: "another", seats });
-  const path = `${api}/booking/directsale?eventId=${eventId}`;
-  expect(await (await fetch(path, { method: "POST", headers, body })).json()).toBe(true);
-  await expect.poll(sold, { timeout: 10_000 }).not.toBe(before);
-  expect(await violations(page)).toEqual([]);
-  expect(errors).toEqual([]);
-  await page.close();
-});
-
 test("a change of theme → the chart has the new colours in the next frames", async () => {
   const server = await startServer({ args: ["--demo"] });
-  const { key, eventId } = server;
-  const { page } = await openConsole(running, {
-    url: new URL(server.url),
-    key,
-    eventId,
-    seatIds: [],
-  });
+  const page = await openDemo(await browserOfTest(), server);
   await page.locator(".for-readers tbody tr").nth(2).waitFor({ state: "attached" });
   for (const colorScheme of ["dark", "light", "dark", "light"] as const) {
     // oxlint-disable-next-line no-await-in-loop -- one theme after the other
@@ -80,7 +36,6 @@ test("a change of theme → the chart has the new colours in the next frames", a
     // oxlint-disable-next-line no-await-in-loop
     expect(await page.evaluate<boolean>(CHART_HAS_FREE_COLOUR), colorScheme).toBe(true);
   }
-  await page.close();
 });
 
 /** Chart pixels after three frames: the chart draws once a second by itself. */

@@ -80,7 +80,6 @@ test("at 100 random moments seats, prices and areas are those that asOf shows", 
   for (let i = 0; i < MOMENTS; i++) {
     const position = 1 + random(history.length);
     const sequence = history.sequenceAt(position - 1);
-    expect(history.positionAfter(sequence)).toBe(position);
     history.seek(position);
     const asOf = `asOf=${sequence}`;
     const { body } = await server.get<PageBody<SeatBody>>(`${path}/seats/?size=100&${asOf}`);

@@ -12,7 +12,7 @@ import {
 } from "../../../server/console/state/figures.ts";
 
 test("a series keeps a bounded number of points, with the first and the last", () => {
-  const series = new Series(2, { pointsMax: 60 });
+  const series = new Series(2, 60);
   for (let second = 0; second < 10_000; second++) {
     series.add(second, [second, 2 * second]);
     expect(series.length).toBeLessThanOrEqual(60);
@@ -35,7 +35,7 @@ test("a series replaces a point that is too close, and ignores one of the past",
 });
 
 test("the past of a series goes before what it has, and stays bounded", () => {
-  const series = new Series(1, { pointsMax: 40 });
+  const series = new Series(1, 40);
   for (let second = 1_000; second < 1_010; second++) series.add(second, [second]);
   const past = Array.from({ length: 1_005 }, (_, seconds) => ({ seconds, values: [seconds] }));
   series.prepend(past);

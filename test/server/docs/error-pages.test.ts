@@ -45,12 +45,6 @@ test("a code that v1 answers with 400 in place of its status says so", async () 
   }
 });
 
-test("the list links each code to its page", async () => {
-  const { text } = await server.call<string>("GET", "/docs/errors/");
-  for (const code of CODES)
-    expect(text).toContain(`<td data-column="code"><a href="/docs/errors/${code}">`);
-});
-
 const EVENT = { schemaId: a.schemaId, start: "2030-05-01T20:00", endDate: "2030-05-01T23:00" };
 const pick = (...labels: string[]) => ({
   seats: labels.map((name) => ({ id: a.labels.idOf(name) })),

@@ -9,7 +9,7 @@ import { type PageBody, type SeatBody, TestServer, V2 } from "../../support/serv
 const longest = vi.hoisted(() => ({ steps: 0 }));
 vi.mock(import("../../../engine/inventory/steps.ts"), async (importOriginal) => ({
   ...(await importOriginal()),
-  lastValue: (steps) => {
+  drain: (steps) => {
     for (let count = 0; ; count++) {
       const step = steps.next();
       longest.steps = Math.max(longest.steps, count);

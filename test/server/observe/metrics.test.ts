@@ -1,6 +1,6 @@
-/** The metrics as a whole: how often they are computed, and for whom. */
+/** Metrics: computed once a second, for the bearer of their token; requests by route. */
 import { expect, test } from "vitest";
-import { Metrics } from "../../../server/observe/metrics.ts";
+import { Metrics, Traffic } from "../../../server/observe/metrics.ts";
 import { NO_STORE, TestServer } from "../../support/server.ts";
 import { DENIED, expectProblem } from "../wire/wire.ts";
 
@@ -28,12 +28,44 @@ test("the metrics are computed at most once a second, however often they are rea
   expect([countOf(await metrics.text()), reads]).toEqual(["2", 2]);
 });
 
-test("the token is checked for metrics that another caller has just read, too", async () => {
+test("only the bearer of the metrics token reads them, also when another has just read them", async () => {
   const server = new TestServer({ hasMetrics: true });
   Object.assign(server.services, { metricsToken: "scrape" });
   const read = (authorization: string) =>
     server.call("GET", "/metrics", { headers: { authorization } });
   const [first, second] = [await read("Bearer scrape"), await read("Bearer scrape")];
   expect([first.status, second.text]).toEqual([200, first.text]);
-  expectProblem(await read("Bearer other"), DENIED);
+  for (const other of ["", "scrape", "Bearer scrap", "Bearer scrapes"]) {
+    expectProblem(await read(other), DENIED);
+  }
+});
+
+const LABELS = 'method="POST",route="/lock"';
+
+test("answers are counted by route and status", () => {
+  const traffic = new Traffic();
+  for (const status of [200, 200, 400]) traffic.answered(LOCK, status, 1);
+  traffic.answered(undefined, 404, 1);
+  const lines = traffic.lines();
+  expect(lines.filter((line) => line.startsWith("frontrow_http_requests_total"))).toEqual([
+    `frontrow_http_requests_total{${LABELS},status="200"} 2`,
+    `frontrow_http_requests_total{${LABELS},status="400"} 1`,
+    'frontrow_http_requests_total{method="",route="none",status="404"} 1',
+  ]);
+});
+
+test("a bucket counts all requests up to its duration", () => {
+  const traffic = new Traffic();
+  for (const durationMs of [0.2, 0.5, 0.6, 30, 5_000, 5_001]) {
+    traffic.answered(LOCK, 200, durationMs);
+  }
+  const lines = traffic.lines();
+  const valueOf = (series: string) => {
+    const start = `frontrow_http_request_duration_seconds_${series}} `;
+    return Number(lines.find((line) => line.startsWith(start))?.slice(start.length));
+  };
+  const bounds = ["0.0005", "0.001", "0.025", "0.05", "2.5", "5", "+Inf"];
+  const counts = bounds.map((bound) => valueOf(`bucket{le="${bound}",${LABELS}`));
+  expect(counts).toEqual([2, 3, 3, 4, 4, 5, 6]);
+  expect([valueOf(`count{${LABELS}`), valueOf(`sum{${LABELS}`)]).toEqual([6, 10.0323]);
 });

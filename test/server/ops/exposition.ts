@@ -42,23 +42,3 @@ function addSample(families: ReadonlyMap<string, Family>, line: string): void {
   if (owner.samples.has(series)) throw new Error(`the series comes twice: ${line}`);
   owner.samples.set(series, Number(value!.replace("+Inf", "Infinity")));
 }
-
-/** What Prometheus's conventions for names find wrong. */
-export function namingFaults(families: ReadonlyMap<string, Family>): string[] {
-  return [...families].flatMap(([name, { type, help }]) => {
-    const faults = [
-      [!["counter", "gauge", "histogram"].includes(type), "has no type that is used here"],
-      [(type === "counter") !== name.endsWith("_total"), "ends with _total, or is a counter"],
-      [
-        /_(ms|millis|milliseconds|minutes|mb|kb|mib|percent)(_|$)/.test(name),
-        "is not in base units",
-      ],
-      [/(seconds|bytes)_(max|min|sum|count|avg)$/.test(name), "does not end with its unit"],
-      [type === "histogram" && !name.endsWith("_seconds"), "is a histogram of other than seconds"],
-      [/(gauge|counter|histogram)/.test(name), "has its type in its name"],
-      [/[A-Z]|__|:/.test(name), "is not in snake case"],
-      [!help.endsWith(".") && name.startsWith("frontrow_"), "has a help that is no sentence"],
-    ] as const;
-    return faults.filter(([isWrong]) => isWrong).map(([, fault]) => `${name} ${fault}`);
-  });
-}

@@ -1,12 +1,19 @@
 /** An exchange that is used again must be as a new one, in every member. */
+import { type Runtime, Session } from "node:inspector";
 import { expect, test } from "vitest";
 import { page } from "../../../server/http/answers.ts";
 import type { Exchange, Front } from "../../../server/http/front.ts";
 import { type Exchanges, HttpExchange } from "../../../server/http/exchange.ts";
-import { membersOf, METHOD } from "../../support/members.ts";
 import { TestServer, V2 } from "../../support/server.ts";
 import { HANDSHAKE } from "../commands/bare-socket.ts";
 import { Listening, until } from "./connection.ts";
+
+type Property = Pick<Runtime.PropertyDescriptor, "name" | "value">;
+
+const INSPECTED = "inspectedByTest";
+
+/** The value of a function. */
+const METHOD = "a function";
 
 /** Set by `begin`, and the server of an exchange. */
 const KEPT = ["isOver", "isWhole", "#exchanges"];
@@ -126,3 +133,38 @@ test("requests of every kind → each member of their exchanges is as in a new o
   expect(new Set(inspected.left)).toEqual(new Set(KEPT));
   expect(listening.broken).toEqual([]);
 });
+
+/**
+ * Members of an object by name, private ones with their `#` (only the inspector sees those): primitive
+ * values, or the class of an object.
+ */
+function membersOf(object: object): ReadonlyMap<string, unknown> {
+  const session = new Session();
+  session.connect();
+  const named = globalThis as Record<string, unknown>;
+  named[INSPECTED] = object;
+  const members = new Map<string, unknown>();
+  try {
+    const evaluated = call(session, "Runtime.evaluate", { expression: `globalThis.${INSPECTED}` });
+    const { objectId } = (evaluated as { result: Runtime.RemoteObject }).result;
+    const found = call(session, "Runtime.getProperties", { objectId, ownProperties: true });
+    const { result, privateProperties } = found as Record<string, readonly Property[]>;
+    for (const { name, value } of [...result!, ...privateProperties!]) {
+      if (value === undefined) continue;
+      const shown = value.objectId === undefined ? value.value : value.description;
+      members.set(name, value.type === "function" ? METHOD : shown);
+    }
+  } finally {
+    delete named[INSPECTED];
+    session.disconnect();
+  }
+  return members;
+}
+
+/** The inspector of the own thread answers at once. */
+function call(session: Session, method: string, parameters: object): object {
+  let outcome: object | undefined;
+  session.post(method, parameters, (error, result) => (outcome = error ?? result));
+  if (outcome === undefined || outcome instanceof Error) throw new Error(method);
+  return outcome;
+}

@@ -82,7 +82,7 @@ function modelHold({ fence, session, untilMs }: Hold): string {
   return `${fence} ${session ?? ""} ${untilMs ?? 0}`;
 }
 
-/** The four counters, and the held places per hold, in the order in which they were locked. */
+/** The four counters, and the held places by hold, the oldest first. */
 function enginePlaces(partition: Partition, area: number): string {
   const { areas } = partition;
   const { ACTIVE, LOCKED, SOLD, BLOCKED } = SeatState;

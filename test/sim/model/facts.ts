@@ -1,4 +1,4 @@
-/** What the model knows and is asked: organizations, events, seats, areas, requests and answers. */
+/** The terms of the model: organizations, events, seats, areas, requests and answers. */
 
 export type Word = "lock" | "unlock" | "sale" | "revertsale" | "directsale" | "block" | "unblock";
 export type Status = "DRAFT" | "PUBLISHED" | "ARCHIVED";
@@ -83,7 +83,7 @@ export interface ModelArea {
   active: number;
   sold: number;
   blocked: number;
-  /** In the order in which they were locked. */
+  /** The oldest first. */
   held: { hold: Hold; places: number }[];
   updatedMs: number;
 }
@@ -98,7 +98,7 @@ export interface ModelEvent {
   areas: Map<number, ModelArea>;
 }
 
-/** By call: the state in which seats and places must be. */
+/** By call: the required state of seats and places. */
 export const FROM = {
   lock: "ACTIVE",
   unlock: "LOCKED",

@@ -10,9 +10,8 @@ import { Workload } from "../workload/workload.ts";
 const SEEDS = Array.from({ length: 24 }, (_, i) => i + 1);
 const seeds = process.env["SIM_SEED"] === undefined ? SEEDS : [Number(process.env["SIM_SEED"])];
 const steps = Number(process.env["SIM_STEPS"] ?? 20_000);
-/** Wide, for a machine that has much else to do. */
+/** Wide, for a busy machine. */
 const TIMEOUT_MS = Math.max(120_000, steps * 10);
-/** The check of the invariants costs O(state), so it runs after this many steps. */
 
 const EXPECTED = [
   "true",

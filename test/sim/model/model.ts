@@ -1,7 +1,7 @@
 /**
  * A second, simple and slow implementation of the inventory's rules, written from the interface
  * document and the decisions only: Maps and objects, and loops over everything. It shares no code
- * and no storage with the engine, so that a mistake would have to be made twice.
+ * and no storage with the engine, so a mistake would have to be made twice.
  */
 
 import {
@@ -35,7 +35,7 @@ export class Model {
   readonly organizations = new Map<number, ModelOrganization>();
   readonly events = new Map<string, ModelEvent>();
 
-  /** @param sequence - The number of the record that it writes when it is granted. */
+  /** @param sequence - The number of the record written by a grant. */
   book(request: BookingRequest, nowMs: number, sequence: number): Answer {
     this.expire(request.event, nowMs);
     const organization = this.organizations.get(request.organization)!;
@@ -181,7 +181,7 @@ export class Model {
     });
     if (small.length > 0) return refusal("INVENTORY_IN_USE", small);
 
-    // The last one that names an object counts. What is already so does not change.
+    // The last item of an object counts. Unchanged objects stay as they are.
     const prices = new Map<ModelSeat, number>();
     const items = new Map<ModelArea, PriceItem>();
     for (const item of request.groups) {
@@ -204,7 +204,7 @@ export class Model {
     return TRUE;
   }
 
-  /** Removes the prices of the objects that `has` selects, unless they are sold. */
+  /** Removes the prices of objects selected by `has`, unless they are sold. */
   #takePrices(event: ModelEvent, has: (object: { price: number }) => boolean, nowMs: number): void {
     for (const seat of event.seats.values()) {
       if (seat.price === 0 || seat.state === "SOLD" || !has(seat)) continue;
@@ -257,7 +257,7 @@ export class Model {
     return TRUE;
   }
 
-  /** A copy that can be changed independently. */
+  /** An independent copy. */
   clone(): Model {
     const copy = new Model();
     for (const [id, organization] of this.organizations) {
@@ -279,7 +279,7 @@ export class Model {
   }
 }
 
-/** What is left of the schema's places for its only area without a capacity. */
+/** The rest of the schema's places for its only area without a capacity. */
 export function remainder({ areas, schemaGaCapacity }: ModelEvent): number | null {
   const all = [...areas.values()];
   const taken = all.reduce((sum, { gaCapacity }) => sum + (gaCapacity ?? 0), 0);
@@ -304,7 +304,7 @@ function refusal(answer: string, refused: Refused[] = []): Answer {
   return { answer, refused };
 }
 
-/** The documents do not say which places are taken: those that were held longest. */
+/** The documents leave the choice of places open: here the longest held ones. */
 function takeHeld(area: ModelArea, places: number, sessionId: string | null): void {
   for (const held of area.held) {
     if (sessionId !== null && held.hold.session !== sessionId) continue;

@@ -6,7 +6,7 @@ import type { State } from "../../../engine/state.ts";
 import type { Tally } from "./invariants.ts";
 
 const [ACTIVE, LOCKED, SOLD, BLOCKED] = [2, 3, 4, 5];
-/** The state that each move leaves. */
+/** By move: the state before it. */
 const LEAVES: Readonly<Record<Move, number | undefined>> = {
   [Move.LOCK]: ACTIVE,
   [Move.UNLOCK]: LOCKED,
@@ -31,7 +31,7 @@ export class MoveAudit {
     this.#tally = tally;
   }
 
-  /** Continues from a state that was built from records only. */
+  /** Continues from a state built from records only. */
   restart(state: State): void {
     this.#sold = new Set();
     this.isStale = false;

@@ -1,7 +1,7 @@
 /**
- * Checks a store against the records that its processes appended, a state that was built from
- * records only, the model, and the answers that clients got. After a crash all of them are cut back
- * to the recovered records, and must agree.
+ * Checks a store against the records appended by its processes, a state built from records only,
+ * the model, and the answers to clients. After a crash all of them are cut back to the recovered
+ * records, and must agree.
  */
 import { apply, noteSequence } from "../../../engine/apply.ts";
 import { Move } from "../../../engine/inventory/states.ts";
@@ -33,7 +33,7 @@ export class Oracle implements Observer {
   /** The model of the current process. */
   model = new Model();
   life: Life | null = null;
-  /** The highest sequence number that an answer depends on. */
+  /** The highest sequence number behind an answer. */
   acknowledged = 0;
   /** By key of the catalog, oldest first: a key may be reused after a day. */
   readonly #replies = new Map<string, KeptReply[]>();
@@ -46,7 +46,7 @@ export class Oracle implements Observer {
   #records: Kept[] = [];
   #turns: number[] = [];
   #acts: Act[] = [];
-  /** States that were built from records only, by sequence number, until the next record. */
+  /** States built from records only, by sequence number, until the next record. */
   readonly #expected = new Map<number, State>();
   readonly #audit: MoveAudit;
 
@@ -138,7 +138,7 @@ export class Oracle implements Observer {
     for (const name of ["I2", "I9", "I10", "I11"] as const) this.tally.count(name);
   }
 
-  /** Checks that a recovered process has everything, and nothing partially. */
+  /** A recovered process has everything, and nothing partially. */
   recovered(life: Life): void {
     const { report } = life;
     this.life = life;
@@ -245,7 +245,7 @@ export class Oracle implements Observer {
   }
 }
 
-/** The invariant that a difference violates. */
+/** The invariant violated by a difference. */
 function invariantOf(difference: string): InvariantName {
   if (difference.startsWith("places of area")) return "I2";
   if (difference.startsWith("hold of")) return "I11";

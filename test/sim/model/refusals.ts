@@ -82,7 +82,7 @@ export function orphanProblems(event: ModelEvent, request: BookingRequest): Refu
   return problems;
 }
 
-/** What a lock names beyond what may be held; a request without a session is a session too. */
+/** Objects of a lock beyond the limits; a request without a session is a session too. */
 export function limitProblems(
   event: ModelEvent,
   { heldPerSession, heldPerEvent }: ModelOrganization,

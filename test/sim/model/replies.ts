@@ -1,4 +1,4 @@
-/** What must hold of the stored replies in memory, whatever the engine chose to drop. */
+/** Rules of the stored replies in memory, for any choice of dropped bodies. */
 import type { State } from "../../../engine/state.ts";
 import {
   BODY_IN_MEMORY_MAX,
@@ -9,19 +9,19 @@ import {
   type ReplyRow,
 } from "../../../engine/stored-replies.ts";
 
-/** A reply that was stored with its key. */
+/** A reply stored with its key. */
 export interface KeptReply {
   /** The sequence number of its record. */
   readonly sequence: number;
   readonly body: string;
   readonly expiresAtMs: number;
-  /** The layout that the body is. */
+  /** The layout in place of the body. */
   readonly layout?: LayoutVersion | undefined;
   /** The log had no space for the body. */
   readonly lacksBody?: boolean;
 }
 
-/** Whether the row is that of the reply: with its body, or after the body was dropped. */
+/** True for the row of the reply: with its body, or after the body was dropped. */
 export function isRowOf(row: ReplyRow | undefined, { body, layout }: KeptReply): boolean {
   if (row === undefined) return false;
   if (layout !== undefined) {
@@ -32,7 +32,7 @@ export function isRowOf(row: ReplyRow | undefined, { body, layout }: KeptReply):
   return row.body === null && (row.bodyLength ?? body.length) === body.length;
 }
 
-/** Whether a retry may be told that the reply is gone. */
+/** True when a retry may be answered without the reply. */
 export function mayBeGone({ catalog }: State, id: string, { body, layout }: KeptReply): boolean {
   if (layout !== undefined) {
     const { version = 0 } = catalog.layouts.get(layout.schemaId) ?? {};
@@ -41,7 +41,7 @@ export function mayBeGone({ catalog }: State, id: string, { body, layout }: Kept
   return body.length > BODY_IN_MEMORY_MAX && catalog.replies.get(id)?.bodyLength === undefined;
 }
 
-/** @returns What is wrong with the bodies that are kept on disk; null when nothing is. */
+/** @returns A fault of the bodies on disk; null for none. */
 export function budgetProblem({ catalog }: State, budget: ReplyBudget): string | null {
   const used = new Map<string, number>();
   let all = 0;
@@ -58,7 +58,7 @@ export function budgetProblem({ catalog }: State, budget: ReplyBudget): string |
   return tooMuch === undefined ? null : `${tooMuch[1]} bytes of ${tooMuch[0]}`;
 }
 
-/** @returns A dropped body that is younger than a kept one of its owner; null for none. */
+/** @returns A dropped body younger than a kept one of its owner; null for none. */
 export function unfairlyDropped({ catalog }: State, kept: ReadonlyMap<string, KeptReply>) {
   const hasKept = new Set<string>();
   for (const { id, bodyLength } of catalog.replies.values()) {

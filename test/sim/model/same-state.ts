@@ -1,7 +1,6 @@
 /**
  * Compares two states: the content of the digest, the fences of the holds, and also the order of
- * rows and of their members.
- * Only rows that may differ are converted to text.
+ * rows and of their members. Only possibly different rows are converted to text.
  */
 import { TABLES, type CatalogPut } from "../../../engine/catalog.ts";
 import { copyPartition, packImage, restorePartition } from "../../../engine/inventory/image.ts";
@@ -19,7 +18,7 @@ export function stateDifference(known: State, found: State): string | null {
     if (rows.length !== others.length) return `${others.length} ${table}, not ${rows.length}`;
     for (const [i, row] of rows.entries()) {
       if (isSame(row, others[i])) continue;
-      // A member that is undefined and one that is missing are the same.
+      // An undefined member and a missing one are the same.
       const [expected, text] = [JSON.stringify(row), JSON.stringify(others[i])];
       if (expected !== text) return `${table}: ${text} in place of ${expected}`;
     }
@@ -45,7 +44,7 @@ function fencesOf({ holds }: Partition): string {
     .join(" ");
 }
 
-/** A copy of the state that shares rows and layouts, which never change. */
+/** A copy of the state with shared rows and layouts, which never change. */
 export function cloneState(state: State): State {
   const copy = new State();
   for (const table of TABLES) {

@@ -1,6 +1,13 @@
-/** Random requests that book and price: usually possible ones, sometimes any. */
+/** Random booking and pricing requests: usually possible ones, sometimes any. */
 import type { Caller } from "../../../engine/bodies.ts";
-import type { BookingRequest, Choice, ModelEvent, PriceItem, Word } from "../model/facts.ts";
+import {
+  type BookingRequest,
+  type Choice,
+  FROM,
+  type ModelEvent,
+  type PriceItem,
+  type Word,
+} from "../model/facts.ts";
 import { anyOf, type Ask, commandOf, eventsOf, type House, type Scene, type Twin } from "./ask.ts";
 import { UNKNOWN_ID } from "./houses.ts";
 
@@ -11,16 +18,6 @@ const WORDS: readonly Word[] = [
   ...(["lock", "lock", "lock", "lock", "sale", "sale"] as const),
   ...(["unlock", "revertsale", "directsale", "block", "unblock"] as const),
 ];
-const FROM: Readonly<Record<Word, string>> = {
-  lock: "ACTIVE",
-  unlock: "LOCKED",
-  sale: "LOCKED",
-  revertsale: "SOLD",
-  directsale: "ACTIVE",
-  block: "ACTIVE",
-  unblock: "BLOCKED",
-};
-
 /** @returns null if there is no event. */
 export function askBooking(scene: Scene, house: House): Ask | null {
   const { random, model } = scene;
@@ -58,7 +55,7 @@ export function callerFor(
   return { caller, isForeign: caller !== house.caller };
 }
 
-/** Usually neighbouring seats that the command can take. */
+/** Usually neighbouring seats fit for the command. */
 function chooseSeats({ random }: Scene, event: ModelEvent, word: Word): Choice[] {
   const all = [...event.seats.values()];
   if (all.length === 0) return [];
@@ -74,8 +71,8 @@ function chooseSeats({ random }: Scene, event: ModelEvent, word: Word): Choice[]
 }
 
 /**
- * For some holds their fences, now and then one that is over or belongs to another seat. Nothing is
- * drawn: the stored seeds keep their requests.
+ * For some holds their fences, now and then an old one or one of another seat. Nothing is drawn:
+ * the stored seeds keep their requests.
  */
 function chooseFences(
   { hasWrongFences }: Scene,
@@ -114,7 +111,7 @@ export function askPrices(scene: Scene, house: House): Ask | null {
   return askCreate(scene, house, eventId);
 }
 
-/** Assigns a price to everything, so that it can be sold. */
+/** Assigns a price to everything, for sale. */
 export function askPriceAll(scene: Scene, house: House, eventId: string): Ask {
   const event = scene.model.events.get(eventId)!;
   const [price] = event.prices;
@@ -189,7 +186,7 @@ function askCreate({ model }: Scene, { caller }: House, eventId: string): Ask | 
   };
 }
 
-/** The event has the prices that were created. */
+/** Gives the created prices to the event. */
 export function priced(eventId: string): NonNullable<Twin["effect"]> {
   return (model, rows: readonly { readonly id: number }[]) => {
     for (const { id } of rows) model.events.get(eventId)!.prices.add(id);

@@ -8,7 +8,7 @@ import { callerFor } from "./ask-booking.ts";
 import { anyOf, type Ask, commandOf, eventsOf, type House, type Scene } from "./ask.ts";
 import { SCHEMA_GA_CAPACITY, UNKNOWN_ID } from "./houses.ts";
 
-/** The most rows of one kind that an organization has in a run. */
+/** Rows of one kind and organization in a run, at most. */
 const ROWS_MAX = 3;
 
 type Owned = { readonly id: number; readonly organizationId: number };

@@ -12,7 +12,7 @@ import type { Random } from "./random.ts";
 export interface Twin {
   /**
    * The required answer; without it any answer is right.
-   * @param sequence - Of the last record that the request wrote.
+   * @param sequence - Of the last record written by the request.
    */
   readonly expect?: (model: Model, nowMs: number, sequence: number) => Answer;
   /** Further changes by a granted request; `value` is the answer of the engine. */
@@ -27,7 +27,7 @@ export interface Ask {
   readonly twin?: (state: State) => Twin;
 }
 
-/** An organization, with what its clients use. */
+/** An organization, with the rows used by its clients. */
 export interface House {
   readonly caller: Caller;
   readonly tenant: Caller;
@@ -41,9 +41,9 @@ export interface Scene {
   readonly model: Model;
   readonly state: State;
   readonly houses: readonly House[];
-  /** Whether organizations limit what is held. Stored histories do not: tests rely on them. */
+  /** True for random limits on holds. Stored histories have none: tests rely on them. */
   readonly hasLimits: boolean;
-  /** Whether requests have wrong fences. Those of stored histories do not. */
+  /** True for some wrong fences. Those of stored histories are right. */
   readonly hasWrongFences: boolean;
   /** Never the same twice in a run. */
   nextName(): string;
@@ -58,7 +58,7 @@ export function commandOf<K extends CommandKind>(
   return { kind, caller, ...rest } as unknown as CommandOf<CommandKind>;
 }
 
-/** The members of a command that name the events whose holds the engine ends before it decides. */
+/** Members naming the events whose holds the engine ends before its decision. */
 interface Scope {
   readonly eventId: string;
   readonly schemaId: number;
@@ -80,7 +80,7 @@ export interface Asked {
   readonly act: (model: Model) => Acted;
 }
 
-/** How a command gets to the engine. */
+/** The way of a command to the engine. */
 export type Submit = (command: CommandOf<CommandKind>) => Outcome<unknown>;
 
 /** Submits the command of a request. */

@@ -1,23 +1,9 @@
-/** All generators of requests, by group, with their weights. */
+/** All generators of requests, by group. */
 import { askBooking, askPrices } from "./ask-booking.ts";
 import { askAccounts, askCatalog, askSeries, askZones } from "./ask-catalog.ts";
 import { askEvents, askLayout, askSettings } from "./ask-events.ts";
 import type { Ask, House, Scene } from "./ask.ts";
 import type { Group } from "./plan.ts";
-
-/** The share of each group in the requests. */
-const WEIGHTS: Readonly<Record<Group, number>> = {
-  booking: 60,
-  prices: 5,
-  layouts: 2,
-  events: 5,
-  settings: 4,
-  zones: 3,
-  series: 2,
-  catalog: 2,
-  accounts: 2,
-  reads: 5,
-};
 
 type Generator = (scene: Scene, house: House) => Ask | null;
 const ASKS: Readonly<Record<Group, Generator | null>> = {
@@ -33,11 +19,6 @@ const ASKS: Readonly<Record<Group, Generator | null>> = {
   // No commands.
   reads: null,
 };
-
-/** Each group as often as its weight. */
-export function bagOf(groups: readonly Group[]): Group[] {
-  return groups.flatMap((group) => Array.from({ length: WEIGHTS[group] }, () => group));
-}
 
 /** @returns null if the group has no request now. */
 export function askOf(group: Group, scene: Scene, house: House): Ask | null {

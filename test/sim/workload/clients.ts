@@ -7,9 +7,9 @@ import type { Life } from "../life.ts";
 import type { Oracle } from "../model/oracle.ts";
 import { openHouses } from "../setup.ts";
 import type { Timeline } from "../timeline.ts";
-import { askOf, bagOf } from "./asks.ts";
+import { askOf } from "./asks.ts";
 import { anyOf, type Ask, type House, type Scene } from "./ask.ts";
-import type { Group, Plan } from "./plan.ts";
+import { bagOf, type Group, type Plan } from "./plan.ts";
 import { Random } from "./random.ts";
 
 const THINK_US_MAX = 1_500;
@@ -17,7 +17,7 @@ const THINK_US_MAX = 1_500;
 const ASK_US_MAX = 5_000_000;
 
 interface Client {
-  /** The request that is not answered yet. */
+  /** The unanswered request. */
   pending: Keyed | null;
   /** The request to send again. */
   retry: Keyed | null;

@@ -1,24 +1,30 @@
 /**
  * The plan of a seed: the size of its world, its requests, and its faults. Each seed enables a
- * random part of the operations and faults, which finds more than enabling all of them
- * (Groce et al., "Swarm Testing", ISSTA 2012).
+ * random part of the operations and faults: more is found so than by enabling all of them (Groce et
+ * al., "Swarm Testing", ISSTA 2012).
  */
 import { Random } from "./random.ts";
 
-/** Groups of requests; each seed has some of them. */
-export const GROUPS = [
-  "booking",
-  "prices",
-  "layouts",
-  "events",
-  "settings",
-  "zones",
-  "series",
-  "catalog",
-  "accounts",
-  "reads",
-] as const;
-export type Group = (typeof GROUPS)[number];
+/** The share of each group in the requests; each seed has some of the groups. */
+const WEIGHTS = {
+  booking: 60,
+  prices: 5,
+  layouts: 2,
+  events: 5,
+  settings: 4,
+  zones: 3,
+  series: 2,
+  catalog: 2,
+  accounts: 2,
+  reads: 5,
+} as const;
+export type Group = keyof typeof WEIGHTS;
+export const GROUPS = Object.keys(WEIGHTS) as readonly Group[];
+
+/** Each group as often as its weight. */
+export function bagOf(groups: readonly Group[]): Group[] {
+  return groups.flatMap((group) => Array.from({ length: WEIGHTS[group] }, () => group));
+}
 
 /** Faults; each seed has some of them. */
 export const FAULTS = [
@@ -65,7 +71,7 @@ export interface Plan {
 
 const BIG_ONCE = 20;
 const THOROUGH_ONCE = 10;
-/** The share of seeds that have each fault. */
+/** The share of seeds with each fault. */
 const FAULT_PERCENT = 45;
 const GROUP_PERCENT = 70;
 const SNAPSHOTS_PERCENT = 15;

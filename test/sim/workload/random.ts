@@ -7,7 +7,7 @@ export class Random {
   #state: number;
 
   constructor(seed: number) {
-    // Spreads small seeds over all bits, so that seed 1 and seed 2 begin differently.
+    // Spreads small seeds over all bits, so seed 1 and seed 2 begin differently.
     this.#state = Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b) | 1;
     for (let i = 0; i < 8; i++) this.#next();
   }

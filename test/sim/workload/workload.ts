@@ -12,8 +12,8 @@ import { differences, sameAnswer } from "../model/compare.ts";
 import { Model } from "../model/model.ts";
 import { openHouses } from "../setup.ts";
 import { type Ask, ask, type House, type Scene, type Submit } from "./ask.ts";
-import { askOf, bagOf } from "./asks.ts";
-import { GROUPS } from "./plan.ts";
+import { askOf } from "./asks.ts";
+import { bagOf, GROUPS } from "./plan.ts";
 import { Random } from "./random.ts";
 
 const SWEEP_ONCE = 200;
@@ -28,14 +28,14 @@ const BAG = GROUPS.flatMap((group) => {
 export interface WorkloadOptions {
   /** Another way to the engine than a call. */
   readonly submitTo?: (bench: Bench) => Submit;
-  /** Whether some calls name fences of other holds. */
+  /** True for some calls with fences of other holds. */
   readonly hasWrongFences?: boolean;
 }
 
 export class Workload {
   readonly bench = new Bench(new SharingJournal());
   readonly model = new Model();
-  /** How often each answer and each code of a refused object was given. */
+  /** Counts of each answer and each code of a refused object. */
   readonly tally = new Map<string, number>();
   readonly #seed: number;
   readonly #random: Random;
@@ -140,7 +140,7 @@ export class Workload {
   }
 }
 
-/** Each booking call must have the outcome that its check has just had. */
+/** Each booking call must have the outcome of its check just before. */
 function checkAndSubmit({ engine }: Bench): Submit {
   return (command) => {
     const isBooking = BOOKING_KINDS.some((kind) => kind === command.kind);
@@ -151,7 +151,7 @@ function checkAndSubmit({ engine }: Bench): Submit {
   };
 }
 
-/** What a client sees of an outcome. */
+/** The part of an outcome visible to a client. */
 function shownOf(outcome: Outcome<unknown>): unknown {
   if (outcome.refused === Result.OK) return outcome.value;
   const { refused, detail, errors } = outcome;
