@@ -33,7 +33,7 @@ import {
   REQUEST_BYTES,
   type RequestText,
 } from "./link-layout.ts";
-import { UpstreamSocket } from "./web-socket.ts";
+import { NodeSocket } from "../client/node-socket.ts";
 
 const RETRY_MS = 200;
 const CHECK_MS = 250;
@@ -96,7 +96,7 @@ export class EngineLink {
   #gathering: NodeJS.Timeout | null = null;
   #free: number[] = [];
   #count = 0;
-  #socket: UpstreamSocket | null = null;
+  #socket: NodeSocket | null = null;
   #isConnected = false;
   #state: EngineState = EngineState.CLOSED;
   #heardMs = 0;
@@ -229,7 +229,7 @@ export class EngineLink {
       "Sec-WebSocket-Protocol": LINK_PROTOCOL,
     };
     const request = { server: engines.present, path: LINK_PATH, headers };
-    const socket = new UpstreamSocket(request, {
+    const socket = new NodeSocket(request, {
       opened: () => {
         this.#isConnected = true;
         this.#heardMs = performance.now();

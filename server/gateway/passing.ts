@@ -7,12 +7,12 @@ import {
   request,
 } from "node:http";
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
-import { SILENT_MS_MAX } from "../client/node-socket.ts";
+import { NodeSocket, SILENT_MS_MAX } from "../client/node-socket.ts";
+import { CLOSED_WITHOUT_CODE } from "../client/socket.ts";
 import { type Answer, FrontResult, type Problem, upgrade } from "../http/answers.ts";
 import type { Exchange } from "../http/front.ts";
 import type { Peer, SocketHandler } from "../http/sockets.ts";
 import type { Engines } from "./engine-link.ts";
-import { CLOSED_WITHOUT_CODE, UpstreamSocket } from "./web-socket.ts";
 
 /** Headers of an answer that belong to its connection, or that the gateway sends by itself. */
 const OWN_HEADERS: ReadonlySet<string> = new Set([
@@ -226,7 +226,7 @@ export class Relay {
   /** Those whose body does not come until the engine has read more. */
   readonly #paused = new Set<Exchange>();
   /** WebSockets whose handshake has no answer. */
-  readonly #opening = new Set<UpstreamSocket>();
+  readonly #opening = new Set<NodeSocket>();
 
   constructor(options: RelayOptions) {
     this.#options = options;
@@ -364,7 +364,7 @@ export class Relay {
     const sender = { name: exchange.apiKey || exchange.address(), hasKey: exchange.apiKey !== "" };
     const tunnel = new Tunnel();
     let isAnswered = false;
-    const upstream = new UpstreamSocket(
+    const upstream = new NodeSocket(
       { server: engines.present, ...carried },
       {
         opened: (protocol) => {
@@ -445,7 +445,7 @@ class ForwardedStream implements SocketHandler {
 const [GOING_AWAY, STOPPING, NO_MEMORY] = [1001, 1012, 1013];
 
 class Tunnel implements SocketHandler {
-  upstream: UpstreamSocket | null = null;
+  upstream: NodeSocket | null = null;
   #peer: Peer | null = null;
   #isClosed = false;
 

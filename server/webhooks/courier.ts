@@ -7,12 +7,16 @@ import { createHash } from "node:crypto";
 import type { WebhookFilter, WebhookType } from "../../engine/catalog.ts";
 import type { EventChange } from "../../engine/queries/history.ts";
 import type { FollowedTrail } from "../../persistence/audit/followed-trail.ts";
-import type { DeliveryFile, Lane, PendingDelivery } from "../../persistence/deliveries.ts";
-import type { Emitter, Handlers } from "../../persistence/disk/worker.ts";
+import type {
+  DeliveryFile,
+  Lane,
+  NewDelivery,
+  PendingDelivery,
+} from "../../persistence/deliveries.ts";
+import type { Emitter } from "../../persistence/disk/worker.ts";
 import { changeView } from "../live/change-view.ts";
 import { type Attempt, type AttemptResult, delayMs, GIVE_UP_MS } from "./attempt.ts";
 import {
-  type DeliveryPage,
   signedHeaders,
   type Webhook,
   type WebhookCounts,
@@ -38,6 +42,8 @@ const FORMED_MAX = 16;
 const NO_ROOM_MS = 10_000;
 /** How often the bytes that wait are added up, for the metrics. */
 const WEIGH_EVERY_MS = 10_000;
+/** Deliveries of a webhook that are listed, whatever their age. */
+export const LISTED_MAX = 100_000;
 export const GONE = 410;
 
 /** What a courier needs from outside. */
@@ -49,8 +55,7 @@ export interface CourierPorts {
   readonly nowMs: () => number;
   /** From 0 to 1. */
   readonly random: () => number;
-  readonly disable: (webhook: Webhook, reason: string) => void;
-  readonly report: (message: string) => void;
+  readonly emit: Emitter<WebhookProgram>;
   /** A try has ended: there may be work for a turn. */
   readonly wake: () => void;
 }
@@ -127,7 +132,7 @@ export class Courier {
    * @throws SqlFault, Malformed.
    */
   follow(until: number): void {
-    const { file, openTrail, report, nowMs } = this.#ports;
+    const { file, openTrail, emit, nowMs } = this.#ports;
     this.#trail?.close();
     this.#trail = null;
     // It may be another file since then.
@@ -137,7 +142,8 @@ export class Courier {
     if (lastSequence <= file.followed) return;
     const since = Math.max(file.followed, firstSequence - 1);
     if (since > file.followed) {
-      report(`webhooks miss the changes up to record ${since}, which the trail does not have`);
+      const lost = `webhooks miss the changes up to record ${since}, which the trail does not have`;
+      emit("report", lost);
     }
     const changed = trail.changedAfter(since);
     const webhooks = this.#byOrganization();
@@ -221,14 +227,14 @@ export class Courier {
   }
 
   #formLane(webhook: Webhook, lane: Lane): void {
-    const { file, nowMs, report } = this.#ports;
+    const { file, nowMs, emit } = this.#ports;
     const trail = this.#trail!;
     const event = trail.eventAt(lane.partition);
     const { eventId } = event ?? { eventId: "" };
     if (event === null || !isNamedAfter(webhook, eventId, lane.since)) return file.removeLane(lane);
     const since = Math.max(lane.since, trail.extent.firstSequence - 1);
     if (since > lane.since) {
-      report(`a webhook misses changes of the event ${eventId}: the trail has lost them`);
+      emit("report", `a webhook misses changes of the event ${eventId}: the trail has lost them`);
     }
     const page = trail.page(event, since, CHANGES_MAX);
     if (typeof page !== "object") return file.removeLane(lane);
@@ -342,7 +348,7 @@ export class Courier {
   #disable(webhook: Webhook, reason: string): void {
     if (this.#webhooks.get(webhook.id) !== webhook) return;
     this.#webhooks.set(webhook.id, { ...webhook, active: false });
-    this.#ports.disable(webhook, reason);
+    this.#ports.emit("disable", { webhookId: webhook.id, version: webhook.version, reason });
   }
 
   /** The active webhooks with lanes. Each turn begins with another one. */
@@ -392,18 +398,6 @@ const ID_BYTES = 18;
 /** In the order in which deliveries with the same last change are sent. */
 const ORDER: readonly WebhookType[] = ["change", "expired", "soldout", "status"];
 
-export interface Formed {
-  /**
-   * `webhook-id`. Made of the webhook and the body, so a host that takes over sends what it forms
-   * again with the id that it had.
-   */
-  readonly id: string;
-  readonly type: WebhookType;
-  /** Of its last change. */
-  readonly sequence: number;
-  readonly body: string;
-}
-
 /** What a webhook is told of an event. */
 export interface Told {
   readonly webhookId: number;
@@ -415,8 +409,8 @@ export interface Told {
 }
 
 /** @returns The deliveries in the order of their last changes. */
-export function deliveriesOf(changes: readonly EventChange[], told: Told): Formed[] {
-  const deliveries: Formed[] = [];
+export function deliveriesOf(changes: readonly EventChange[], told: Told): NewDelivery[] {
+  const deliveries: NewDelivery[] = [];
   for (const together of windowsOf(changes)) {
     const made = ORDER.flatMap((type) => {
       const wanted = together.filter((change) => isTold(type, change, told));
@@ -461,11 +455,12 @@ function deliveryOf(
   type: WebhookType,
   { webhookId, eventId }: Told,
   changes: readonly EventChange[],
-): Formed {
+): NewDelivery {
   const { sequence, timeMs } = changes.at(-1)!;
   const timestamp = new Date(timeMs).toISOString();
   const data = { eventId, sequence, changes: changes.map((change) => changeView(change, false)) };
   const body = JSON.stringify({ type, timestamp, data });
+  // A host that takes over sends what it forms again with the id that it had.
   const digest = createHash("sha256").update(`${webhookId}\n${body}`).digest();
   const id = `msg_${digest.toString("base64url", 0, ID_BYTES)}`;
   return { id, type, sequence, body };
@@ -547,113 +542,5 @@ function move(known: Known, { sequence, seats, areas }: EventChange, added: numb
     const open = active + locked;
     known.places += open - (known.areas.get(id) ?? 0);
     known.areas.set(id, open);
-  }
-}
-
-// The work of the thread of the webhooks: handles its messages, and makes turns.
-
-/** Between two turns, so that several results share a transaction. */
-const TURN_MS = 50;
-/** Lanes whose time has come are looked for this often. */
-const IDLE_TURN_MS = 1_000;
-/** After a failure of the disk. */
-const FAILED_TURN_MS = 5_000;
-const COUNTS_EVERY_MS = 1_000;
-const PRUNE_EVERY_MS = 3_600_000;
-/** How long deliveries that have ended are listed. */
-const LISTED_MS = 30 * 86_400_000;
-/** Deliveries of a webhook that are listed, whatever their age. */
-export const LISTED_MAX = 100_000;
-
-/** Ends of the thread, and its events. */
-interface Surroundings {
-  readonly emit: Emitter<WebhookProgram>;
-  readonly close: () => void;
-}
-
-/** What was sent, wherever it is kept. */
-interface Deliveries {
-  list(webhookId: number, offset: number, limit: number): DeliveryPage;
-  prune(beforeMs: number, newest: number): void;
-}
-
-export class WebhookService {
-  readonly #surroundings: Surroundings;
-  readonly #courier: Courier;
-  readonly #deliveries: Deliveries;
-  #timer: NodeJS.Timeout | null = null;
-  #dueMs = Infinity;
-  #failure = "";
-  #countedMs = -Infinity;
-  #prunedMs = -Infinity;
-  #hasEnded = false;
-
-  /** The requests of the server's thread. */
-  readonly handlers: Handlers<WebhookProgram> = {
-    put: (webhook) => {
-      this.#attempt(() => this.#courier.put(webhook));
-      this.wake();
-    },
-    remove: (webhookId) => void this.#attempt(() => this.#courier.remove(webhookId)),
-    follow: (sequence) => {
-      this.#attempt(() => this.#courier.follow(sequence));
-      this.wake(0);
-    },
-    list: ({ webhookId, offset, limit }) => {
-      let page: DeliveryPage | null = null;
-      this.#attempt(() => (page = this.#deliveries.list(webhookId, offset, limit)));
-      return page;
-    },
-    end: () => {
-      this.#hasEnded = true;
-      clearTimeout(this.#timer ?? undefined);
-      this.#attempt(() => this.#courier.close());
-      this.#surroundings.close();
-    },
-  };
-
-  constructor(surroundings: Surroundings, courier: Courier, deliveries: Deliveries) {
-    this.#surroundings = surroundings;
-    this.#courier = courier;
-    this.#deliveries = deliveries;
-    this.wake(0);
-  }
-
-  /** Makes a turn after that time, or earlier. */
-  wake(inMs = TURN_MS): void {
-    const dueMs = performance.now() + inMs;
-    if (this.#hasEnded || dueMs >= this.#dueMs) return;
-    clearTimeout(this.#timer ?? undefined);
-    this.#dueMs = dueMs;
-    this.#timer = setTimeout(() => this.#turn(), inMs);
-  }
-
-  #turn(): void {
-    this.#dueMs = Infinity;
-    let hasMore = false;
-    const isDone = this.#attempt(() => (hasMore = this.#courier.turn()));
-    this.wake(!isDone ? FAILED_TURN_MS : hasMore ? TURN_MS : IDLE_TURN_MS);
-    const nowMs = performance.now();
-    if (nowMs - this.#countedMs < COUNTS_EVERY_MS || !isDone) return;
-    this.#countedMs = nowMs;
-    if (nowMs - this.#prunedMs >= PRUNE_EVERY_MS) {
-      this.#prunedMs = nowMs;
-      this.#attempt(() => this.#deliveries.prune(Date.now() - LISTED_MS, LISTED_MAX));
-    }
-    this.#attempt(() => this.#surroundings.emit("counts", this.#courier.counts));
-  }
-
-  /** Reports a failure once, however often it happens. @returns Whether there was none. */
-  #attempt(act: () => void): boolean {
-    try {
-      act();
-      this.#failure = "";
-      return true;
-    } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
-      if (message !== this.#failure) this.#surroundings.emit("report", message);
-      this.#failure = message;
-      return false;
-    }
   }
 }

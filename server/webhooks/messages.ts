@@ -1,31 +1,15 @@
 /** The program of the webhooks' thread, as its starter sees it, and the signatures of deliveries. */
 import { createHmac } from "node:crypto";
 import type { WebhookRow } from "../../engine/catalog.ts";
+import type { DeliveryPage, PendingDelivery } from "../../persistence/deliveries.ts";
+
+export type { DeliveryPage, DeliveryRow } from "../../persistence/deliveries.ts";
 
 /** A webhook with its secrets, which are in memory alone. */
 export interface Webhook extends Omit<WebhookRow, "keyVersion" | "retiredKey"> {
   readonly secrets: readonly SigningSecret[];
   /** Tells the versions of a webhook apart. */
   readonly version: number;
-}
-
-/** A delivery of a webhook. */
-export interface DeliveryRow {
-  /** `webhook-id`. */
-  readonly id: string;
-  readonly type: string;
-  readonly sequence: number;
-  readonly status: string;
-  readonly attempts: number;
-  readonly lastStatus: number | null;
-  /** Milliseconds since 1970. */
-  readonly nextAtMs: number | null;
-}
-
-export interface DeliveryPage {
-  /** The newest first. */
-  readonly rows: readonly DeliveryRow[];
-  readonly total: number;
 }
 
 export interface WebhookThreadData {
@@ -97,14 +81,9 @@ export interface SigningSecret {
   readonly validUntilMs: number;
 }
 
-export interface Message {
-  readonly id: string;
-  readonly body: string;
-}
-
 /** The headers of a try. Every secret that is valid signs. */
 export function signedHeaders(
-  { id, body }: Message,
+  { id, body }: Pick<PendingDelivery, "id" | "body">,
   secrets: readonly SigningSecret[],
   nowMs: number,
 ): Readonly<Record<string, string>> {

@@ -12,7 +12,7 @@ import {
   LINK_PATH,
   makeProof,
 } from "../../../server/gateway/link-layout.ts";
-import { UpstreamSocket } from "../../../server/gateway/web-socket.ts";
+import { NodeSocket } from "../../../server/client/node-socket.ts";
 import type { Answer } from "../../../server/http/answers.ts";
 import type { Peer } from "../../../server/http/sockets.ts";
 import { requestOf } from "../../support/answers/exchange.ts";
@@ -123,7 +123,7 @@ test("an engine has so many links, and no more", async () => {
         Authorization: `Bearer ${makeProof(TEST_SECRET)}`,
         "Sec-WebSocket-Protocol": "frontrow.gateway.v1",
       };
-      const socket = new UpstreamSocket(
+      const socket = new NodeSocket(
         { server, path: LINK_PATH, headers },
         {
           opened: () => resolve(101),

@@ -1,7 +1,7 @@
 /** The link of a gateway and its engine: proof, keys, loss, order, bounds. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { UpstreamSocket } from "../../../server/gateway/web-socket.ts";
+import { NodeSocket } from "../../../server/client/node-socket.ts";
 import {
   EngineState,
   Entry,
@@ -25,7 +25,7 @@ async function openLink(port: number, proof = makeProof(TEST_SECRET)) {
   const server = new URL(`http://127.0.0.1:${port}`);
   const protocol = "frontrow.gateway.v1";
   const headers = { Authorization: `Bearer ${proof}`, "Sec-WebSocket-Protocol": protocol };
-  const socket = new UpstreamSocket(
+  const socket = new NodeSocket(
     { server, path: LINK_PATH, headers },
     {
       opened: () => void (seen.isOpen = true),

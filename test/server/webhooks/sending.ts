@@ -6,8 +6,8 @@ import type { StateSelection, WebhookBody } from "../../../engine/bodies.ts";
 import { FollowedTrail } from "../../../persistence/audit/followed-trail.ts";
 import { DeliveryFile } from "../../../persistence/deliveries.ts";
 import type { Attempt, AttemptResult } from "../../../server/webhooks/attempt.ts";
-import { Courier } from "../../../server/webhooks/courier.ts";
-import type { Webhook } from "../../../server/webhooks/messages.ts";
+import { Courier, type CourierPorts } from "../../../server/webhooks/courier.ts";
+import type { GivenUp, Webhook } from "../../../server/webhooks/messages.ts";
 import { AUDIT_STORE, feed, openBook } from "../../persistence/audit/audit-fixture.ts";
 import { MemoryJournal, START_MS, World } from "../../support/engine.ts";
 import type { LayoutPart } from "../../support/layout.ts";
@@ -33,7 +33,6 @@ export class Sending {
   readonly journal = new MemoryJournal();
   readonly sent: Sent[] = [];
   readonly disabled: [webhookId: number, reason: string][] = [];
-  readonly reports: string[] = [];
   nowMs = START_MS;
   /** What a receiver answers; null for nothing. */
   answer: (sent: Sent) => AttemptResult | null = () => OK;
@@ -61,8 +60,7 @@ export class Sending {
       allowsPrivate: false,
       nowMs: () => this.nowMs,
       random: () => 0,
-      disable: ({ id }: Webhook, reason: string) => void this.disabled.push([id, reason]),
-      report: (message: string) => void this.reports.push(message),
+      emit: ((event, value) => this.#hear(event, value)) as CourierPorts["emit"],
       wake: () => {},
     };
     const rows = [...this.world.engine.state.catalog.webhooks.values()];
@@ -73,6 +71,12 @@ export class Sending {
         rows.map((row) => this.shown(row)),
       ),
     ];
+  }
+
+  #hear(event: string, value: unknown): void {
+    if (event !== "disable") return;
+    const { webhookId, reason } = value as GivenUp;
+    this.disabled.push([webhookId, reason]);
   }
 
   shown(row: WebhookRow): Webhook {
