@@ -132,7 +132,37 @@ export class BinaryProtocol implements Protocol {
 
   /** @returns 0, UNREADABLE or NO_MEMORY. */
   protected readCommand(view: DataView, at: number, handles: Handles, command: Command): number {
-    readCommand(view, at, handles, command);
+    command.clear();
+    command.number = view.getUint32(at, true);
+    command.call = CALLS[view.getUint8(at + 4) - 1]!;
+    const isLong = view.getUint8(at + 5) === LONG_IDS;
+    command.client = handles.client;
+    command.isUsual = true;
+    const [event, session] = [view.getUint16(at + 6, true), view.getUint16(at + 8, true)];
+    const holdType = view.getUint8(at + 10);
+    command.eventId = textOf(handles, Kind.EVENT, event, command);
+    if (session !== 0) command.body.sessionId = textOf(handles, Kind.SESSION, session, command);
+    if (holdType !== 0) command.body.holdType = textOf(handles, Kind.HOLD_TYPE, holdType, command);
+    const keyBytes = view.getUint8(at + 11);
+    const seatCount = view.getUint16(at + 12, true);
+    const areaCount = view.getUint16(at + 14, true);
+    let next = at + COMMAND_BYTES;
+    const idBytes = isLong ? 8 : 4;
+    for (let i = 0; i < seatCount; i++, next += idBytes) {
+      const choice = command.seats.add();
+      choice.id = idAt(view, next, isLong);
+      choice.capacity = null;
+      if (!isId(choice.id)) command.isUsual = false;
+    }
+    for (let i = 0; i < areaCount; i++, next += idBytes + 4) {
+      const choice = command.areas.add();
+      choice.id = idAt(view, next, isLong);
+      choice.capacity = view.getUint32(next + idBytes, true);
+      if (!isId(choice.id)) command.isUsual = false;
+    }
+    if (keyBytes > 0) {
+      command.idempotencyKey = Buffer.from(view.buffer as ArrayBuffer, next, keyBytes).toString();
+    }
     return 0;
   }
 
@@ -183,40 +213,6 @@ interface Document {
  */
 export function paddedWithin(bytes: number, room: number): number {
   return bytes <= room - (room & 3) ? (bytes + 3) & ~3 : UNREADABLE;
-}
-
-function readCommand(view: DataView, at: number, handles: Handles, command: Command): void {
-  command.clear();
-  command.number = view.getUint32(at, true);
-  command.call = CALLS[view.getUint8(at + 4) - 1]!;
-  const isLong = view.getUint8(at + 5) === LONG_IDS;
-  command.client = handles.client;
-  command.isUsual = true;
-  const [event, session] = [view.getUint16(at + 6, true), view.getUint16(at + 8, true)];
-  const holdType = view.getUint8(at + 10);
-  command.eventId = textOf(handles, Kind.EVENT, event, command);
-  if (session !== 0) command.body.sessionId = textOf(handles, Kind.SESSION, session, command);
-  if (holdType !== 0) command.body.holdType = textOf(handles, Kind.HOLD_TYPE, holdType, command);
-  const keyBytes = view.getUint8(at + 11);
-  const seatCount = view.getUint16(at + 12, true);
-  const areaCount = view.getUint16(at + 14, true);
-  let next = at + COMMAND_BYTES;
-  const idBytes = isLong ? 8 : 4;
-  for (let i = 0; i < seatCount; i++, next += idBytes) {
-    const choice = command.seats.add();
-    choice.id = idAt(view, next, isLong);
-    choice.capacity = null;
-    if (!isId(choice.id)) command.isUsual = false;
-  }
-  for (let i = 0; i < areaCount; i++, next += idBytes + 4) {
-    const choice = command.areas.add();
-    choice.id = idAt(view, next, isLong);
-    choice.capacity = view.getUint32(next + idBytes, true);
-    if (!isId(choice.id)) command.isUsual = false;
-  }
-  if (keyBytes > 0) {
-    command.idempotencyKey = Buffer.from(view.buffer as ArrayBuffer, next, keyBytes).toString();
-  }
 }
 
 const MEMBERS = ["eventId", "sessionId", "holdType"];

@@ -14,6 +14,7 @@ import { type KeyedConnection, KeyRounds, Subprotocols } from "../api/websockets
 import { type Answer, type Problem, upgrade } from "../http/answers.ts";
 import type { RequestHead } from "../http/front.ts";
 import type { Peer, SocketHandler } from "../http/sockets.ts";
+import { family } from "../observe/exposition.ts";
 import { type AnswerBuffer, AnswerBuffers } from "./answer-buffer.ts";
 import { BinaryProtocol } from "./binary-protocol.ts";
 import {
@@ -27,14 +28,7 @@ import {
   type Protocol,
   UNREADABLE,
 } from "./command.ts";
-import {
-  type CommandFront,
-  type Decided,
-  Decider,
-  type DeciderServices,
-  Turns,
-  type TurnTaker,
-} from "./decider.ts";
+import { type CommandFront, type Decided, Decider, type DeciderServices } from "./decider.ts";
 import { JsonProtocol } from "./json-protocol.ts";
 
 /** Why a connection is closed; the number is the code of the close frame. */
@@ -76,7 +70,7 @@ interface Extent {
   readonly commands: number;
 }
 
-export class CommandConnection implements SocketHandler, KeyedConnection, TurnTaker {
+export class CommandConnection implements SocketHandler, KeyedConnection {
   readonly credentials: Client;
   readonly #protocol: Protocol;
   readonly #shared: Connections;
@@ -377,6 +371,63 @@ export class CommandConnection implements SocketHandler, KeyedConnection, TurnTa
   }
 }
 
+/**
+ * Schedules frames fairly: in one turn of the event loop, one frame of each connection is decided,
+ * between the requests that come over HTTP. Answers are sent once for all frames that one batch of
+ * the log has made durable.
+ */
+export class FrameScheduler {
+  /** The number of this turn. In a new turn, every connection may have another frame decided. */
+  now = 0;
+  /** Connections with frames that wait for their turn. */
+  #waiting = new Set<CommandConnection>();
+  /** Connections whose answers may leave. */
+  #flushing: CommandConnection[] = [];
+  #hasTurnAhead = false;
+
+  /** A frame has been decided in this turn. */
+  decided(): void {
+    this.#takeTurn();
+  }
+
+  /** Calls `decideNext` in a later turn. */
+  decideLater(connection: CommandConnection): void {
+    this.#waiting.add(connection);
+    this.#takeTurn();
+  }
+
+  #takeTurn(): void {
+    if (this.#hasTurnAhead) return;
+    this.#hasTurnAhead = true;
+    setImmediate(this.#next);
+  }
+
+  readonly #next = (): void => {
+    this.#hasTurnAhead = false;
+    this.now += 1;
+    const waiting = this.#waiting;
+    if (waiting.size === 0) return;
+    this.#waiting = new Set();
+    for (const connection of waiting) connection.decideNext();
+  };
+
+  /** Calls `flush` when the callbacks of this log batch have run. */
+  flushLater(connection: CommandConnection): void {
+    if (this.#flushing.length === 0) queueMicrotask(this.#flush);
+    this.#flushing.push(connection);
+  }
+
+  readonly #flush = (): void => {
+    const flushing = this.#flushing;
+    this.#flushing = [];
+    for (const connection of flushing) connection.flush();
+  };
+
+  delete(connection: CommandConnection): void {
+    this.#waiting.delete(connection);
+  }
+}
+
 /** Answers of all connections that wait for the disk, in bytes. */
 export const ANSWER_BYTES_MAX = 64 * 1_024 * 1_024;
 
@@ -384,14 +435,13 @@ export const ANSWER_BYTES_MAX = 64 * 1_024 * 1_024;
 export class Connections {
   readonly buffers = new AnswerBuffers();
   readonly traffic = new CommandTraffic();
+  readonly turns = new FrameScheduler();
   /** As many as a frame may have. */
   readonly commands: Command[];
-  readonly turns: Turns<CommandConnection> = new Turns();
   /** Bytes of answers that wait for the disk. */
   answerBytes = 0;
   /** Connections for whose answers there was no room. */
   readonly #stalled = new Set<CommandConnection>();
-  #engine: Engine | null = null;
   #decider: Decider | null = null;
 
   constructor(commandsInFrame: number) {
@@ -399,7 +449,7 @@ export class Connections {
   }
 
   get engine(): Engine {
-    return this.#engine!;
+    return this.decider.engine;
   }
 
   get decider(): Decider {
@@ -417,7 +467,6 @@ export class Connections {
 
   /** To be called once, before the first handshake. */
   attach(front: CommandFront, services: DeciderServices): void {
-    this.#engine = services.engine;
     this.#decider = new Decider(services, front);
   }
 
@@ -490,6 +539,7 @@ const STATUSES = 512;
 const NO_CALL = CALLS.length;
 const NAME = "frontrow_commands_total";
 const CLOSED = "frontrow_command_connections_closed_total";
+const CLOSED_HELP = "Connections for commands that the server closed, by the code of the close.";
 
 export class CommandTraffic {
   readonly #counts = new Float64Array((CALLS.length + 1) * STATUSES);
@@ -513,20 +563,17 @@ export class CommandTraffic {
   }
 
   text(): string {
-    const lines = [
-      `# HELP ${NAME} Answered commands over WebSockets by call and status.`,
-      `# TYPE ${NAME} counter`,
-    ];
-    for (const [i, count] of this.#counts.entries()) {
-      if (count === 0) continue;
+    const answered = [...this.#counts].flatMap((count, i) => {
       const call = CALLS[Math.floor(i / STATUSES)] ?? "none";
-      lines.push(`${NAME}{call="${call}",status="${i % STATUSES}"} ${count}`);
-    }
-    lines.push(
-      `# HELP ${CLOSED} Connections for commands that the server closed, by the code of the close.`,
-      `# TYPE ${CLOSED} counter`,
-      ...[...this.#closed].map(([code, count]) => `${CLOSED}{code="${code}"} ${count}`),
+      return count === 0 ? [] : [[{ call, status: String(i % STATUSES) }, count] as const];
+    });
+    const closed = [...this.#closed].map(
+      ([code, count]) => [{ code: String(code) }, count] as const,
     );
+    const lines = [
+      ...family(NAME, "counter", "Answered commands over WebSockets by call and status.", answered),
+      ...family(CLOSED, "counter", CLOSED_HELP, closed),
+    ];
     return `${lines.join("\n")}\n`;
   }
 }

@@ -1,4 +1,5 @@
 /** The front of a gateway: booking goes to the engine over the link, everything else over HTTP. */
+import type { Logger } from "pino";
 import { collectDefaultMetrics, Registry } from "prom-client";
 import type { StateSelection } from "../../engine/bodies.ts";
 import { Result } from "../../engine/results.ts";
@@ -23,7 +24,13 @@ import type { HttpStats } from "../http/server.ts";
 import { Durations, family, histogram, RecentText, rowLines } from "../observe/exposition.ts";
 import { version } from "../program.ts";
 import { legacyProblem } from "../routes/v1-booking.ts";
-import { type EngineLink, type Engines, fitsCall, type UsualCall } from "./engine-link.ts";
+import {
+  EngineLink,
+  type Engines,
+  fitsCall,
+  type LinkEvents,
+  type UsualCall,
+} from "./engine-link.ts";
 import { LINK_BODY_BYTES_MAX, LINK_HEAD_LENGTH_MAX } from "./link-layout.ts";
 import { AnswerRoom, Relay } from "./passing.ts";
 
@@ -60,18 +67,20 @@ interface GatewayFound extends Found {
 
 interface FrontOptions {
   readonly engines: Engines;
-  readonly link: EngineLink;
+  readonly secret: string;
   readonly metrics: GatewayMetrics;
   /** The routes of the engine. */
   readonly routes: readonly Route[];
   /** The authorization that `/metrics` requires; null for none. */
   readonly metricsAuthorization: string | null;
+  readonly log: Pick<Logger, "info" | "warn">;
 }
 
-export class GatewayFront implements Front<GatewayFound> {
+export class GatewayFront implements Front<GatewayFound>, LinkEvents {
   readonly waiting = new WaitingWork(BOOKINGS_WAITING_MAX);
   readonly room = new AnswerRoom();
   readonly relay: Relay;
+  readonly link: EngineLink;
   readonly #options: FrontOptions;
   readonly #router: Router;
   /** By the match of a path without parameters, which is always the same object. */
@@ -83,7 +92,8 @@ export class GatewayFront implements Front<GatewayFound> {
     this.#router = new Router(options.routes);
     const refuse = (problem: Problem | null, exchange: Exchange) =>
       this.refuse(problem ?? LOST, exchange);
-    const { engines, metrics } = options;
+    const { engines, secret, metrics } = options;
+    this.link = new EngineLink({ engines, secret, events: this });
     const onAnswer = (_: Exchange, status: number) => metrics.passed(status);
     this.relay = new Relay({ engines, room: this.room, refuse, onAnswer });
   }
@@ -108,12 +118,12 @@ export class GatewayFront implements Front<GatewayFound> {
   }
 
   judge(exchange: Exchange<GatewayFound>): Judged {
-    const key = this.#options.link.keyOf(exchange);
+    const key = this.link.keyOf(exchange);
     return { refusal: this.#notNow(), organization: key === 0 ? null : `key ${key}` };
   }
 
   #notNow(): Problem | null {
-    return this.#options.link.isOpen && !this.isStopping ? null : LOST;
+    return this.link.isOpen && !this.isStopping ? null : LOST;
   }
 
   pass(exchange: Exchange<GatewayFound>, piece: Uint8Array, isLast: boolean): void {
@@ -139,7 +149,7 @@ export class GatewayFront implements Front<GatewayFound> {
   }
 
   async #own(exchange: Exchange<GatewayFound>): Promise<void> {
-    const { link, metrics, metricsAuthorization } = this.#options;
+    const { metrics, metricsAuthorization } = this.#options;
     const { path, authorization, found } = exchange;
     const { match } = found!;
     const name = withoutSlash(path);
@@ -148,7 +158,7 @@ export class GatewayFront implements Front<GatewayFound> {
       exchange.respond(this.refuse(isHidden ? NOT_HERE : refuseRoute(match), exchange));
     } else if (name === "/healthz") exchange.respond(HEALTHY);
     else if (name === "/readyz") {
-      const isReady = link.isReady && !this.isStopping;
+      const isReady = this.link.isReady && !this.isStopping;
       exchange.respond(isReady ? HEALTHY : this.refuse(LOST, exchange));
     } else {
       const isAllowed = metricsAuthorization === null || authorization === metricsAuthorization;
@@ -158,7 +168,7 @@ export class GatewayFront implements Front<GatewayFound> {
 
   #book(exchange: Exchange<GatewayFound>): void {
     const { match, call } = exchange.found!;
-    const { link } = this.#options;
+    const { link } = this;
     const route = match.route!;
     const refusal = this.#notNow() ?? this.waiting.refusalOf(route);
     if (refusal !== null || !link.hasRoom) {
@@ -191,6 +201,15 @@ export class GatewayFront implements Front<GatewayFound> {
     this.#options.metrics.lost += 1;
     exchange.abandon();
     exchange.respond(FALSE);
+  }
+
+  changed(isOpen: boolean, reason: string): void {
+    const { log } = this.#options;
+    if (isOpen) log.info("linked to the engine");
+    else {
+      log.warn({ reason }, "no link to the engine; trying again");
+      this.relay.lose();
+    }
   }
 
   /** No answer of this front waits. */
@@ -239,15 +258,8 @@ function usualCallOf(exchange: Exchange, match: Match, kind: number): UsualCall 
 
 const BOUNDS_MS = [0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000];
 
-export interface MetricsParts {
-  readonly link: EngineLink;
-  readonly front: {
-    readonly waiting: WaitingWork;
-    /** Requests that are passed on over HTTP. */
-    readonly relay: { readonly count: number };
-    /** Answers to them that are being read. */
-    readonly room: { readonly bytes: number; readonly waiting: number };
-  };
+interface MetricsParts {
+  readonly front: Pick<GatewayFront, "link" | "relay" | "room" | "waiting">;
   readonly http: HttpStats;
 }
 
@@ -289,7 +301,8 @@ export class GatewayMetrics {
   }
 
   #own(): string {
-    const { link, front, http } = this.parts!;
+    const { front, http } = this.parts!;
+    const { link } = front;
     const build = { version, node: process.versions.node };
     const samples = (counts: ReadonlyMap<number, number>) =>
       [...counts].map(([status, count]) => [{ status: String(status) }, count] as const);

@@ -71,8 +71,8 @@ export class EventChanges {
   readonly recent: RecentSource;
   readonly #engine: Engine;
   readonly #audit: AuditTrail;
-  readonly #turns = new Turns(TRAIL_READS_MAX, null);
-  readonly #turnsOfAll = new Turns(ALL_TRAIL_READS_MAX, null);
+  readonly #ofAsker = new TenantSemaphore(TRAIL_READS_MAX, null);
+  readonly #ofAll = new TenantSemaphore(ALL_TRAIL_READS_MAX, null);
 
   constructor(engine: Engine, audit: AuditTrail, recent: RecentSource) {
     this.#engine = engine;
@@ -102,8 +102,8 @@ export class EventChanges {
 
   async #trailedInTurn(asked: Asked, client: WaitingClient): Promise<ChangePage | Problem> {
     const read = () => this.#trailed(asked, client);
-    const readAmongAll = () => this.#turnsOfAll.run("all", read, client);
-    const page = await this.#turns.run(asked.asker, readAmongAll, client);
+    const readAmongAll = () => this.#ofAll.run("all", read, client);
+    const page = await this.#ofAsker.run(asked.asker, readAmongAll, client);
     return page ?? refuseGap({ gap: AuditGap.UNAVAILABLE, extent: null }, asked.since);
   }
 
@@ -244,7 +244,7 @@ interface Line {
  * Work that takes memory or time: each organization has so much of it under way at a time, and the
  * rest waits. Work that takes long loses its turn, but goes on.
  */
-export class Turns {
+export class TenantSemaphore {
   readonly #max: number;
   readonly #turnMs: number | null;
   /** By organization, or by another name of those who share the turns. */

@@ -33,7 +33,7 @@ import {
   EventChanges,
   Quota,
   type RecentSource,
-  Turns,
+  TenantSemaphore,
 } from "./changes.ts";
 import { CloseCode, Feed, Follower, Slices } from "./feed.ts";
 import { EventMaps } from "./map.ts";
@@ -92,7 +92,7 @@ export interface Ticket {
 export class Tickets {
   /** By their text, in the order in which they end. */
   readonly #tickets = new Map<string, Ticket>();
-  readonly #ofOrganization = new Map<number, number>();
+  readonly #quota = new Quota(TICKETS_PER_ORGANIZATION_MAX);
 
   get count(): number {
     return this.#tickets.size;
@@ -101,12 +101,10 @@ export class Tickets {
   /** @returns The text of a new ticket; null when there are too many. */
   issue(facts: Omit<Ticket, "expiresAtMs">, nowMs: number): readonly [string, Ticket] | null {
     this.#removeOver(nowMs);
-    const own = this.#ofOrganization.get(facts.organizationId) ?? 0;
-    if (own >= TICKETS_PER_ORGANIZATION_MAX || this.count >= TICKETS_MAX) return null;
+    if (this.count >= TICKETS_MAX || !this.#quota.take(facts.organizationId)) return null;
     const text = randomBytes(32).toString("base64url");
     const ticket = { ...facts, expiresAtMs: nowMs + TICKET_MS };
     this.#tickets.set(text, ticket);
-    this.#ofOrganization.set(facts.organizationId, own + 1);
     return [text, ticket];
   }
 
@@ -127,9 +125,7 @@ export class Tickets {
 
   #remove(text: string, { organizationId }: Ticket): void {
     this.#tickets.delete(text);
-    const left = this.#ofOrganization.get(organizationId)! - 1;
-    if (left === 0) this.#ofOrganization.delete(organizationId);
-    else this.#ofOrganization.set(organizationId, left);
+    this.#quota.giveBack(organizationId);
   }
 }
 
@@ -213,7 +209,7 @@ export class Live {
   readonly #changes: EventChanges;
   readonly #waiting: WaitingWork;
   readonly #maps = new EventMaps();
-  readonly #snapshots = new Turns(SNAPSHOTS_MAX, SNAPSHOT_TURN_MS);
+  readonly #snapshots = new TenantSemaphore(SNAPSHOTS_MAX, SNAPSHOT_TURN_MS);
   readonly #shared = new SharedMessages();
   readonly #slices = new Slices();
   readonly #tickets = new Tickets();

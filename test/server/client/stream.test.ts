@@ -10,7 +10,7 @@ import {
 } from "../../../server/client/client.ts";
 import { WAITING_BYTES_MAX } from "../../../server/live/feed.ts";
 import { type TestServer, V2 } from "../../support/server.ts";
-import { makeMessage } from "../live/message-fixture.ts";
+import { makeMessage } from "../live/stream-client.ts";
 import { Listening, until } from "../wire/connection.ts";
 import { Proxy } from "./proxy.ts";
 
@@ -118,7 +118,6 @@ test("a client that was too slow comes back with its last sequence", async () =>
   proxy.pause();
   const { answers } = listening.http.stats;
   while (answers.heldBytes <= WAITING_BYTES_MAX && live.stats.slow === 0) {
-    // oxlint-disable-next-line no-await-in-loop -- one message after the other
     await makeMessage(server);
   }
   proxy.resume();

@@ -6,7 +6,7 @@ import { CREDENTIALS, headersOf } from "../../support/answers/credentials.ts";
 import type { ProblemBody } from "../../support/answers/exchange.ts";
 import type { House } from "../../support/server.ts";
 import { CommandClient, JSON_PROTOCOL, SOCKET_PATH } from "./client.ts";
-import { HANDSHAKE } from "./bare-socket.ts";
+import { HANDSHAKE } from "../../support/gateway/raw.ts";
 import { CommandStage } from "./stage.ts";
 
 const NOWHERE = "00000000-0000-4000-8000-000000000000";

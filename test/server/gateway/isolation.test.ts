@@ -90,18 +90,3 @@ test.each(CREDENTIALS.filter(([, , areOfA]) => areOfA))(
     expect(server.digest).toBe(before);
   },
 );
-
-test("the same idempotency key of two organizations is two keys", async () => {
-  const stage = await GatewayStage.start();
-  const { a, b } = stage.server;
-  const lock = (house: House, label: string) => {
-    const headers = { "x-api-key": house.key, "idempotency-key": label };
-    return book(stage, headers, "lock", seatOf(house, label));
-  };
-  for (const label of ["A1", "A2"]) {
-    for (const house of [a, b]) {
-      const { status, body } = await lock(house, label);
-      expect([status, String(body)]).toEqual([200, "true"]);
-    }
-  }
-});

@@ -12,7 +12,6 @@ import {
 } from "../../../server/gateway/link-layout.ts";
 import { type HttpServer, listen } from "../../../server/http/server.ts";
 import type { ProblemBody } from "../../support/answers/exchange.ts";
-import { actingFor } from "../../support/answers/exchange.ts";
 import { GatewayStage, newGateway, sendTo, until } from "../../support/gateway/stage.ts";
 import { quietPort } from "../../support/server-process.ts";
 import { TEST_SECRET, TestServer, V2 } from "../../support/server.ts";
@@ -104,18 +103,6 @@ test("a rotated key without grace is refused at once, and the gateway forgets it
   const refused = await stage.lock("s", ["A2"]);
   expect([refused.status, problemOf(refused).errorCode]).toEqual([403, "ACCESS_DENIED"]);
   expect(gateway.link.keyCount).toBe(0);
-});
-
-test("a tenant token books for the organization that it names, and for no other", async () => {
-  const stage = await GatewayStage.start();
-  const { server } = stage;
-  const { headers = {}, key = "" } = actingFor(server.tenantToken, server.a);
-  const own = { "x-api-key": key, ...headers };
-  const other = { ...own, "x-organization-id": String(server.c.id) };
-  for (const label of ["A1", "A2"]) {
-    expect((await stage.lock("s", [label], own)).status).toBe(200);
-    expect((await stage.lock("s", ["A3"], other)).status).toBe(403);
-  }
 });
 
 test("a lost engine is 503 with Retry-After, and the gateway comes back by itself", async () => {

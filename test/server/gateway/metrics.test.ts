@@ -7,7 +7,7 @@ test("the metrics are computed at most once a second, however often they are rea
   const { gateway, engine } = await GatewayStage.start();
   let nowMs = 5_000;
   const metrics = new GatewayMetrics(() => nowMs);
-  metrics.parts = { link: gateway.link, front: gateway.front, http: engine.stats };
+  metrics.parts = { front: gateway.front, http: engine.stats };
   const passed = async () =>
     /^frontrow_gateway_passed_total\{status="200"\} (\d+)$/m.exec(
       String((await metrics.answer()).body),

@@ -122,7 +122,6 @@ test("a change on the way of a round reaches those who come later in that round"
   // A delivery takes time, so the round takes many slices.
   for (const follower of followers) follower.deliveryMs = 0.1;
   changes.add(1);
-  // oxlint-disable-next-line no-await-in-loop -- one turn of the event loop after the other
   while (followers[50]!.position < 1) await nextTurn();
   changes.add(1);
   await expect.poll(() => followers.every(({ position }) => position === 2)).toBe(true);
@@ -184,7 +183,6 @@ test("a feed that was closed in a round does nothing more", async () => {
   const followers = follow(100);
   for (const follower of followers) follower.deliveryMs = 0.1;
   changes.add(1);
-  // oxlint-disable-next-line no-await-in-loop -- one turn of the event loop after the other
   while (followers[0]!.position < 1) await nextTurn();
   feed.close();
   const deliveries = () => followers.reduce((total, follower) => total + follower.deliveries, 0);
@@ -206,7 +204,6 @@ test.each([1, 2, 3])(
       if (random.chance(0.05)) changes.dropped = random.between(changes.dropped, changes.last);
       if (followers.length === 0 || random.chance(0.3)) followers.push(new Reader(feed, changes));
       disturb(followers[random.below(followers.length)]!, random);
-      // oxlint-disable-next-line no-await-in-loop -- one turn of the event loop after the other
       if (random.chance(0.3)) await nextTurn();
     }
     for (const follower of followers) {

@@ -83,7 +83,6 @@ class OnSale {
   async changes(): Promise<readonly StreamChange[]> {
     const all: StreamChange[] = [];
     for (let since = 0; ;) {
-      // oxlint-disable-next-line no-await-in-loop -- one page after the other
       const answer = await this.get(`changes/?since=${since}&limit=50`);
       const page = (await answer.json()) as {
         sequence: number;

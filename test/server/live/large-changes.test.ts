@@ -1,13 +1,12 @@
 /** Changes of more than a mebibyte, on real connections. */
 import { setTimeout } from "node:timers/promises";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { WAITING_BYTES_MAX } from "../../../server/live/feed.ts";
-import { ChangesMessage, SHARED_WEIGHT_MAX, SharedMessages } from "../../../server/live/message.ts";
 import type { Transfers } from "../../../server/http/limits.ts";
 import type { HttpOptions } from "../../../server/http/server.ts";
 import { labelsOf, layoutOf, section } from "../../support/layout.ts";
 import { V2 } from "../../support/server.ts";
-import { HANDSHAKE } from "../commands/bare-socket.ts";
+import { HANDSHAKE } from "../../support/gateway/raw.ts";
 import { type Connection, Listening } from "../wire/connection.ts";
 
 /** More than may be under way at a time. */
@@ -75,9 +74,7 @@ class LargeEvent {
   async changeUntilWaiting(): Promise<void> {
     const { answers } = this.listening.http.stats;
     while (answers.count === 0) {
-      // oxlint-disable-next-line no-await-in-loop -- each change is a message of its own
       await this.change();
-      // oxlint-disable-next-line no-await-in-loop -- the kernel decides in this time
       await setTimeout(FULL_MS);
     }
   }
@@ -100,7 +97,6 @@ test("a change of more than a mebibyte closes no client that reads", async () =>
   const clients = await Promise.all(opened);
   clients.push(await event.follow("changes/", EVENTS, ":\n\n"));
   for (let i = 0; i < 3; i++) {
-    // oxlint-disable-next-line no-await-in-loop -- each change is a message of its own
     await event.change();
   }
   await event.expectAll(clients);
@@ -114,7 +110,6 @@ test("a client that pauses gets all large changes when it reads again", async ()
   client.socket.pause();
   await event.changeUntilWaiting();
   for (let i = 0; i < 5; i++) {
-    // oxlint-disable-next-line no-await-in-loop -- each change is a message of its own
     await event.change();
   }
   client.socket.resume();
@@ -136,33 +131,4 @@ test("a client that reads nothing of a large change is cut off", async () => {
   (answers as Transfers).sweep();
   await expect.poll(() => sockets.count).toBe(0);
   expect([answers.abandoned, answers.heldBytes]).toEqual([1, 0]);
-});
-
-test("messages are kept up to their memory, and dropped when nobody adds one", () => {
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-  onTestFinished(() => void vi.useRealTimers());
-  const shared = new SharedMessages();
-  const seats = Array.from({ length: 60_000 }, (_, id) => {
-    return { id, state: null, priceId: null, expiresAtMs: null };
-  });
-  const moments = { timeMs: 0, session: "", holdType: "", status: null, bookable: null };
-  const change = { sequence: 1, previous: 0, call: "layout", ...moments, seats, areas: [] };
-  const message = new ChangesMessage([change]);
-  expect(message.weight).toBeGreaterThan(SHARED_WEIGHT_MAX / 3);
-  for (const sequence of [0, 1, 2, 2]) shared.keep("event", sequence, message);
-  expect(shared.count).toBe(2);
-  expect(shared.after("event", 0)).toBeUndefined();
-  expect(shared.after("event", 1)).toBe(message);
-  expect(shared.after("other", 1)).toBeUndefined();
-  vi.advanceTimersByTime(10_000);
-  expect(shared.count).toBe(0);
-});
-
-test("a message that is larger than all that may be kept is kept alone", () => {
-  const shared = new SharedMessages();
-  const large = { weight: 2 * SHARED_WEIGHT_MAX } as ChangesMessage;
-  shared.keep("event", 1, { weight: 1 } as ChangesMessage);
-  shared.keep("event", 2, large);
-  expect(shared.count).toBe(1);
-  expect(shared.after("event", 2)).toBe(large);
 });

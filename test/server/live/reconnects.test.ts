@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { AuditGap, type AuditQuestion } from "../../../engine/queries/history.ts";
 import { ASKER_MAX, WaitingQuestions } from "../../../persistence/audit/thread.ts";
-import { type AuditTrail, Turns } from "../../../server/live/changes.ts";
+import { type AuditTrail, TenantSemaphore } from "../../../server/live/changes.ts";
 import { TestServer, V2 } from "../../support/server.ts";
 import { Listening } from "../wire/connection.ts";
 import { StreamClient } from "./stream-client.ts";
@@ -67,7 +67,7 @@ test("server-sent events that come again together are all answered", async () =>
 });
 
 test("a client that goes before its turn loses its place in the line", async () => {
-  const turns = new Turns(1, null);
+  const turns = new TenantSemaphore(1, null);
   let end = () => {};
   const first = turns.run(1, () => new Promise<void>((resolve) => (end = resolve)));
   const gone = { onGone: null as (() => void) | null };

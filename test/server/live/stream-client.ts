@@ -1,6 +1,7 @@
 /** A client of the stream that keeps the states that its messages lead to. */
 import { unpack } from "msgpackr";
 import { WebSocket } from "undici";
+import type { TestServer } from "../../support/server.ts";
 import { WaitingSocket } from "../wire/waiting-socket.ts";
 
 export interface StreamMessage {
@@ -36,7 +37,6 @@ export class StreamClient extends WaitingSocket {
   /** Waits until it knows a record. @throws Error when the connection closes before. */
   async until(sequence: number): Promise<void> {
     while (this.sequence < sequence) {
-      // oxlint-disable-next-line no-await-in-loop -- one message after the other
       await this.next();
     }
   }
@@ -60,5 +60,20 @@ export class StreamClient extends WaitingSocket {
       this.sequence = sequence;
       for (const { id, state } of seats) this.states.set(id, state?.[0] ?? "-");
     }
+  }
+}
+
+/** Makes many changes, and waits until the feed has made a message of them. */
+export async function makeMessage(server: TestServer): Promise<void> {
+  const { live } = server.services;
+  const { messages } = live.stats;
+  const session = "s".repeat(200);
+  for (let i = 0; i < 25; i++) {
+    server.world.book("lock", server.selection(session, "A1", "A2"));
+    server.world.book("unlock", server.selection(session, "A1", "A2"));
+  }
+  // Beside so much other work the feed rests; with several messages the client would catch up.
+  while (live.stats.messages === messages && live.stats.streams + live.stats.eventStreams > 0) {
+    await new Promise(setImmediate);
   }
 }

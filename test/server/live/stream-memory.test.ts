@@ -29,7 +29,6 @@ test(
     const openAll = async () => {
       const clients: StreamClient[] = [];
       for (let i = 0; i < CLIENTS; i++) {
-        // oxlint-disable-next-line no-await-in-loop -- one after the other
         clients.push(await open());
       }
       await sleep(1_000);

@@ -11,8 +11,12 @@ import {
   RESULT_CODES,
 } from "../../../server/commands/binary-protocol.ts";
 import { CALLS, LIMITS, type Protocol } from "../../../server/commands/command.ts";
-import { CommandConnection, Connections } from "../../../server/commands/connection.ts";
-import { type CommandFront, Turns } from "../../../server/commands/decider.ts";
+import {
+  CommandConnection,
+  Connections,
+  FrameScheduler,
+} from "../../../server/commands/connection.ts";
+import type { CommandFront } from "../../../server/commands/decider.ts";
 import { JsonProtocol } from "../../../server/commands/json-protocol.ts";
 import type { Services } from "../../../server/api/services.ts";
 import { REPLIES } from "../../../server/http/answers.ts";
@@ -55,7 +59,7 @@ export function hasLayout({ body }: BookingCommand): boolean {
 }
 
 /** Each frame has a turn of its own, and answers leave at once. */
-class PromptTurns extends Turns<CommandConnection> {
+class PromptTurns extends FrameScheduler {
   override decided(): void {}
   override decideLater(): void {
     throw new Error("a frame waits, though each comes in a turn of its own");
