@@ -1,4 +1,4 @@
-/** A WebSocket on `node:http`: Node 20 has none, and that of a browser cannot send a key. */
+/** A WebSocket on `node:http`: Node 20 has none, and a browser's cannot send a key. */
 import { createHash, randomBytes, randomFillSync } from "node:crypto";
 import { type IncomingMessage, type OutgoingHttpHeaders, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
@@ -45,8 +45,8 @@ export interface NodeSocketRequest {
   readonly path: string;
   readonly headers: OutgoingHttpHeaders;
   /**
-   * Whether payloads are masked. Masks protect from intermediaries that a page of a browser could
-   * deceive; between our own programs zeros leave the bytes as they are.
+   * Masks protect from intermediaries deceived by a page of a browser; between our own programs
+   * zeros leave the bytes as they are.
    */
   readonly masks?: boolean;
 }
@@ -111,7 +111,7 @@ export class NodeSocket {
     this.#stream = stream;
     this.#request.socket?.setNoDelay(true);
     if (head.length > 0) stream.unshift(head);
-    // Who is not ready to read pauses now, before the first message.
+    // A reader without room pauses now, before the first message.
     this.#events.opened(protocol);
     stream
       .on("data", (piece: Buffer) => this.#take(piece))
@@ -224,7 +224,7 @@ export interface Frame {
   readonly payload: Buffer;
 }
 
-/** @param masks - Whether the payload is masked; otherwise the mask is zeros. */
+/** @param masks - False for a mask of zeros. */
 export function frameOf(opcode: number, payload: Uint8Array, masks = true): Buffer {
   const { length } = payload;
   const lengthBytes = length < TWO_BYTES ? 0 : length <= UINT16_MAX ? 2 : 8;
@@ -247,16 +247,16 @@ export function frameOf(opcode: number, payload: Uint8Array, masks = true): Buff
   return bytes;
 }
 
-/** Puts the frames of a server together from the pieces in which they arrive. */
+/** Reassembles a server's frames from pieces. */
 export class FrameReader {
   #pieces: Buffer[] = [];
   #bytes = 0;
-  /** Bytes that the next frame takes at least: a large one is not joined for each of its pieces. */
+  /** Minimum bytes of the next frame: a large one is not joined for each of its pieces. */
   #needed = 2;
   /** A frame announces more than `FRAME_BYTES_MAX`: nothing is kept of it, nor read after it. */
   isTooLong = false;
 
-  /** @returns The frames that are complete now. */
+  /** @returns The complete frames. */
   read(piece: Buffer): Frame[] {
     if (this.isTooLong) return [];
     this.#pieces.push(piece);

@@ -1,7 +1,6 @@
 /**
- * `frontrow.commands.v1+binary`: a fixed layout, in which a lock of two seats takes 24 bytes. The
- * guide describes it; this file and `binary-protocol.ts` are all that knows it. Numbers are
- * little-endian.
+ * `frontrow.commands.v1+binary`: a fixed little-endian layout, described in the guide. A lock of
+ * two seats takes 24 bytes.
  */
 import { HOLD_TYPE_LENGTH_MAX, SESSION_LENGTH_MAX } from "../../engine/constants.ts";
 import type { FieldError } from "../../engine/results.ts";
@@ -23,7 +22,7 @@ import {
 export const COMMAND_BYTES = 16;
 /** The bytes of an entry before its texts; fewer are no entry. */
 export const OPEN_BYTES = 8;
-/** The byte at offset 4 of an entry that opens a handle of the first kind; lower: a command. */
+/** Kinds of entries, at offset 4: handles from here on, commands below. */
 export const OPENS_FROM = 128;
 export const LONG_IDS = 1;
 const UUID_BYTES = 16;
@@ -34,11 +33,10 @@ const NOT_DONE = 0;
 export const ANSWER_BYTES = 8;
 const PROBLEM_BYTES = 12;
 const ERROR_BYTES = 4;
-/** The longest text that a handle of each kind may have to be usual. */
+/** The longest usual text of each kind of handle. */
 const LENGTHS_MAX = [UUID_LENGTH, SESSION_LENGTH_MAX, HOLD_TYPE_LENGTH_MAX, Infinity];
 const UUID_PARTS = /^(.{8})(.{4})(.{4})(.{4})(.{12})$/;
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-/** What needs no further check. */
 const PLAIN = /^[\x20-\x7e]+$/;
 /** Positions in `HANDLE_KINDS`. */
 export const Kind = { EVENT: 0, SESSION: 1, HOLD_TYPE: 2, KEY: 3 } as const;
@@ -83,7 +81,7 @@ export class BinaryProtocol implements Protocol {
     return count;
   }
 
-  /** Whether an entry has an answer. */
+  /** @returns True for an entry with an answer. */
   protected isCommand(kind: number): boolean {
     return kind < OPENS_FROM;
   }
@@ -263,7 +261,7 @@ function writeRefusal(to: AnswerBuffer, number: number, refusal: Refusal): void 
   }
 }
 
-/** The seconds after which to try again; 0 when the refusal does not say. */
+/** @returns The `Retry-After` of a refusal, in seconds; 0 for none. */
 function retrySecondsOf(headers: Answer["headers"]): number {
   const header = headers.find(([name]) => name === "Retry-After");
   return header === undefined ? 0 : Number(header[1]);
@@ -297,7 +295,7 @@ export const RESULT_CODES = [
   "ORGANIZATION_MOVED",
 ] as const;
 
-/** What an error is about, by number. An error about a seat or an area has its position. */
+/** The field of an error, by number. An error about a seat or an area has its position. */
 export const FIELDS = [
   "",
   "seats[].id",

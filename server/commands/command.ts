@@ -23,7 +23,7 @@ import type { ChoiceDraft } from "../http/selection-reader.ts";
 import type { Peer } from "../http/sockets.ts";
 import type { AnswerBuffer } from "./answer-buffer.ts";
 
-/** In the order of their numbers in the binary layout, which begin with 1. */
+/** In the order of the binary layout, which numbers them from 1. */
 export const CALLS = [
   "lock",
   "unlock",
@@ -34,7 +34,7 @@ export const CALLS = [
   "unblock",
 ] as const satisfies readonly BookingKind[];
 
-/** What a client may send before it has answers. */
+/** The credit of a connection. */
 export interface Limits {
   /** Commands without an answer. */
   readonly commands: number;
@@ -48,16 +48,15 @@ export const LIMITS = {
   bytesInFrame: 65_536,
 } as const satisfies Limits;
 
-/** Whose commands a connection carries. */
 export interface Client extends Credentials {
   readonly address: () => string;
 }
 
-/** Results of reading a frame that are no number of commands. */
+/** Results of reading a frame, beside a number of commands. */
 export const UNREADABLE = -1;
 export const NO_MEMORY = -2;
 
-/** Choices that are filled again; those beyond the length are kept. */
+/** A reused list of choices; items beyond the length are kept. */
 export class ChoiceList {
   readonly items: ChoiceDraft[] = [];
   readonly #made: ChoiceDraft[] = [];
@@ -86,7 +85,7 @@ interface Body {
 export class Command {
   /** Given back with the answer. */
   number = 0;
-  /** Null for a call that does not exist; then `isUsual` is false. */
+  /** Null for an unknown call; then `isUsual` is false. */
   call: BookingKind | null = null;
   /** As it was sent. In a usual command, a UUID in lower case. */
   eventId: unknown = null;
@@ -99,9 +98,9 @@ export class Command {
     seats: this.seats.items,
     groupOfSeats: this.areas.items,
   };
-  /** Whether everything is known to be valid; otherwise the general way checks it. */
+  /** True when everything is known to be valid; otherwise the general way checks it. */
   isUsual = false;
-  /** What is wrong with the command beside its selection; null for nothing. */
+  /** An error beside the selection; null for none. */
   invalid: FieldError | null = null;
   /** The command as JSON, when it was sent so and is not usual. */
   json: Buffer | null = null;
@@ -143,25 +142,20 @@ export function callNamed(name: unknown): BookingKind | null {
   return (CALLS as readonly unknown[]).includes(name) ? (name as BookingKind) : null;
 }
 
-// What the two subprotocols have in common: they read frames of commands and write answers.
+// A subprotocol reads frames of commands and writes answers.
 
 export interface Protocol {
   readonly name: string;
   readonly limits: Limits;
-  /** Whether frames and answers are binary messages. */
   readonly isBinary: boolean;
   /**
-   * Whether a connection carries the commands of many clients. Then a slow answer holds up no
-   * later one, and the connection outlives their keys.
+   * True when a connection carries the commands of many clients: a slow answer holds up no later
+   * one, and the connection outlives their keys.
    */
   readonly isShared: boolean;
-  /** Bytes at the start of a buffer that are not used by the first answer. */
+  /** Bytes reserved at the start of a buffer. */
   readonly headBytes: number;
-  /**
-   * The number of commands in a frame.
-   *
-   * @returns UNREADABLE only for a frame that `readFrame` cannot read either.
-   */
+  /** @returns The number of commands in a frame; UNREADABLE only when `readFrame` fails, too. */
   count(frame: ArrayBuffer): number;
   /**
    * Reads a whole frame, and opens its handles.
@@ -173,34 +167,34 @@ export interface Protocol {
   /** Status 200 with `true` or `false`. */
   writeDone(to: AnswerBuffer, number: number, isDone: boolean): void;
   writeProblem(to: AnswerBuffer, number: number, refused: Refused): number;
-  /** An answer of the general way, which may be stored. */
+  /** An answer of the general way, perhaps a stored one. */
   writeAnswer(to: AnswerBuffer, number: number, answer: Answer): void;
   /** The bytes before `end`, as a message. */
   messageOf(buffer: AnswerBuffer, end: number): Uint8Array;
 }
 
-/** A problem with what its document needs. */
+/** A problem, and the facts of its document. */
 export interface Refused {
   readonly problem: Problem;
   readonly path: string;
   readonly timeMs: number;
 }
 
-// Texts that a client has opened under numbers of its own, for its connection.
+// Handles: texts a client has opened under numbers of its own, for its connection.
 
-/** In the order of their numbers in the binary layout, which begin with 128. The last: gateways. */
+/** In the order of the binary layout, which numbers them from 128. The last: gateways. */
 export const HANDLE_KINDS = ["event", "session", "hold type", "key"] as const;
 /** Memory of a handle besides its text; more than was measured. */
 const HANDLE_BYTES = 64;
 
-/** Where the memory of a connection is counted. */
+/** The memory quota of a connection. */
 export type Memory = Pick<Peer, "keep" | "release">;
 
 export interface Handle {
   readonly text: string;
-  /** Whether it is printable ASCII and not too long. */
+  /** True for printable ASCII up to the usual length. */
   readonly isUsual: boolean;
-  /** That the text of a key describes; null until its first use. */
+  /** Described by the text of a key; null until its first use. */
   client: Client | null;
 }
 
@@ -208,7 +202,7 @@ export class Handles {
   readonly #memory: Memory;
   /** By number, for each kind; null until the first is opened. */
   #tables: Map<number, Handle>[] | null = null;
-  /** The client of the commands that follow; null for that of the connection. */
+  /** The client of the following commands; null for that of the connection. */
   client: Client | null = null;
 
   constructor(memory: Memory) {
@@ -239,8 +233,8 @@ export class Handles {
   }
 }
 
-// Texts that were read lately, found by their bytes. Making a text takes a call to C++, and the
-// engine then computes its hash: with one object for equal texts, both happen once.
+// Interned strings, found by their bytes: making a text takes a call to C++, and the engine then
+// computes its hash. With one object for equal texts both happen once.
 
 /** A power of two. A text takes the place of an earlier one with the same hash. */
 export const TEXTS_MAX = 1_024;
@@ -248,7 +242,7 @@ export const TEXTS_MAX = 1_024;
 export class RecentTexts {
   readonly #places: string[] = Array.from({ length: TEXTS_MAX }, () => "");
 
-  /** Texts that are remembered. */
+  /** Interned texts. */
   get count(): number {
     return this.#places.filter((content) => content !== "").length;
   }
@@ -275,7 +269,7 @@ function hasBytes(content: string, bytes: Uint8Array, start: number, end: number
   return true;
 }
 
-// The messages of the JSON subprotocol, and the credit that both send.
+// Messages of the JSON subprotocol, and the credit of both.
 
 const NUMBER = integer({
   minimum: Number.MIN_SAFE_INTEGER,
@@ -310,7 +304,7 @@ export function bookingPath<Kind extends BookingKind>(kind: Kind) {
   return `/api/private/v2.0/booking/${kind}` as const;
 }
 
-/** The same text for the same event and selection, whatever the bytes that they were sent in. */
+/** The same text for the same event and selection, whatever their bytes. */
 export function meaningOf(eventId: string, selection: StateSelection): string {
   const { sessionId, seats, groupOfSeats, holdType, fences } = selection;
   const choices = (chosen: StateSelection["seats"]) =>

@@ -2,9 +2,9 @@
  * One connection, of a client or of a gateway: frames come in, are decided in turns, and are
  * answered when the log has them.
  *
- * Ordering: commands are decided in the order in which they came. An answer that must be read from
- * disk holds up the rest of its frame and later frames, so that answers leave in the order of the
- * commands; on a shared connection it leaves after later ones.
+ * Ordering: commands are decided in order of arrival. An answer from disk holds up the rest of its
+ * frame and later frames, so answers leave in the order of the commands; on a shared connection it
+ * leaves after later ones.
  */
 import type { Caller } from "../../engine/bodies.ts";
 import type { Engine } from "../../engine/engine.ts";
@@ -49,10 +49,10 @@ const REASONS: Readonly<Record<CloseCode, string>> = {
   [CloseCode.BEYOND_CREDIT]: "the frame is beyond the credit",
 };
 
-/** Answers of one connection that wait for the disk, in bytes; frames are not decided above it. */
+/** Backpressure: bytes of pending answers of one connection, above which no frame is decided. */
 export const CONNECTION_ANSWER_BYTES_MAX = 1_024 * 1_024;
 
-/** A frame that waits, or the rest of one. */
+/** A waiting frame, or the rest of one. */
 interface Waiting {
   readonly bytes: number;
   readonly content: ArrayBuffer | Command[];
@@ -63,9 +63,9 @@ interface Frame {
   readonly bytes: number;
 }
 
-/** Answers that leave when the log has what they rest on. */
+/** Answers released by one durable watermark. */
 interface Extent {
-  /** Bytes that had been written for the connection by then, in all. */
+  /** The connection's written bytes by then, in all. */
   readonly end: number;
   readonly commands: number;
 }
@@ -77,22 +77,22 @@ export class CommandConnection implements SocketHandler, KeyedConnection {
   #peer: Peer | null = null;
   #memory: Memory | null = null;
   #handles: Handles | null = null;
-  /** Commands that were received and not answered. */
+  /** Received commands without an answer. */
   #unanswered = 0;
   readonly #frames: Waiting[] = [];
-  /** Answers, from the first that has not been sent; null while there are none. */
+  /** Unsent answers; null while there are none. */
   #answers: AnswerBuffer | null = null;
-  /** Bytes of answers that were sent, in all. */
+  /** Sent bytes of answers, in all. */
   #sentBytes = 0;
   readonly #extents: Extent[] = [];
-  /** Bytes and commands of answers that may leave. */
+  /** Bytes and commands of durable answers. */
   #readyEnd = 0;
   #readyCommands = 0;
   #heldBytes = 0;
   #turn = -1;
-  /** Whether the client does not read. */
+  /** Backpressure: the client does not read. */
   #isBlocked = false;
-  /** Answers that are being read from disk. */
+  /** Answers being read from disk. */
   #reading = 0;
   #closeCode: CloseCode | 0 = 0;
 
@@ -109,17 +109,16 @@ export class CommandConnection implements SocketHandler, KeyedConnection {
     this.#shared.opened(this);
   }
 
-  /** Sends a message that answers no command. */
+  /** Sends a notice. */
   tell(message: object): void {
     this.#peer?.send(JSON.stringify(message), false);
   }
 
-  /** Whether it takes no more commands. */
   get isClosing(): boolean {
     return this.#closeCode !== 0;
   }
 
-  /** Whether an answer that is read from disk holds up the commands after it. */
+  /** True while an answer from disk holds up later commands. */
   get #isHeldUp(): boolean {
     return this.#reading > 0 && !this.#protocol.isShared;
   }
@@ -155,7 +154,7 @@ export class CommandConnection implements SocketHandler, KeyedConnection {
     if (!isValid) this.close(CloseCode.KEY_ENDED);
   }
 
-  /** Decides nothing more, and closes the connection after the answers to what was decided. */
+  /** Decides nothing more, and closes after the pending answers. */
   close(code: CloseCode): void {
     if (this.#closeCode !== 0) return;
     this.#closeCode = code;
@@ -166,7 +165,7 @@ export class CommandConnection implements SocketHandler, KeyedConnection {
     this.#closeWhenAnswered();
   }
 
-  /** Decides a frame that waited, unless it must go on waiting. */
+  /** Decides a waiting frame, unless it must go on waiting. */
   decideNext(): void {
     const waiting = this.#frames[0];
     if (waiting === undefined || this.#isBlocked || this.#isHeldUp) return;
@@ -187,7 +186,7 @@ export class CommandConnection implements SocketHandler, KeyedConnection {
     return this.#heldBytes < CONNECTION_ANSWER_BYTES_MAX && this.#shared.hasRoom;
   }
 
-  /** Keeps a frame until its turn, but nothing of one that breaks the limits. */
+  /** Keeps a frame within the limits until its turn. */
   #keep(frame: ArrayBuffer): void {
     const count = this.#protocol.count(frame);
     if (!this.#accepts(count)) return;
@@ -218,7 +217,7 @@ export class CommandConnection implements SocketHandler, KeyedConnection {
     else this.#decide(content, content.length, bytes);
   }
 
-  /** Reads a frame, which opens its handles, so it happens once. */
+  /** Reads a frame, once: reading opens its handles. */
   #read(frame: ArrayBuffer, isNew: boolean): void {
     const { commands } = this.#shared;
     this.#handles ??= new Handles(this.#memory!);
@@ -254,7 +253,7 @@ export class CommandConnection implements SocketHandler, KeyedConnection {
     if (!hasKey) this.close(CloseCode.KEY_ENDED);
   }
 
-  /** Keeps the commands that are left. New ones take their place for other frames. */
+  /** Keeps the remaining commands. New ones take their place for other frames. */
   #suspend(commands: Command[], done: number, { count, bytes }: Frame): void {
     if (!this.#memory!.keep(bytes)) {
       this.close(CloseCode.NO_MEMORY);
@@ -299,7 +298,7 @@ export class CommandConnection implements SocketHandler, KeyedConnection {
     if (this.#frames.length > 0) this.#shared.turns.decideLater(this);
   }
 
-  /** Lets the answers that have been written leave when the log has what they rest on. */
+  /** Releases the written answers when the log has their records. */
   #answerLater(commands: number): void {
     const { decider, engine } = this.#shared;
     decider.waiting.count += commands;
@@ -328,7 +327,7 @@ export class CommandConnection implements SocketHandler, KeyedConnection {
     if (isFirst) this.#shared.turns.flushLater(this);
   };
 
-  /** Sends the answers that may leave, as one message. */
+  /** Sends the durable answers, as one message. */
   flush(): void {
     const [answers, peer, commands] = [this.#answers, this.#peer, this.#readyCommands];
     this.#readyCommands = 0;
@@ -372,16 +371,15 @@ export class CommandConnection implements SocketHandler, KeyedConnection {
 }
 
 /**
- * Schedules frames fairly: in one turn of the event loop, one frame of each connection is decided,
- * between the requests that come over HTTP. Answers are sent once for all frames that one batch of
- * the log has made durable.
+ * Fair scheduling: in one turn of the event loop, one frame of each connection is decided, between
+ * the requests over HTTP. Answers are sent once for all frames of a durable batch.
  */
 export class FrameScheduler {
   /** The number of this turn. In a new turn, every connection may have another frame decided. */
   now = 0;
-  /** Connections with frames that wait for their turn. */
+  /** Connections with waiting frames. */
   #waiting = new Set<CommandConnection>();
-  /** Connections whose answers may leave. */
+  /** Connections with durable answers. */
   #flushing: CommandConnection[] = [];
   #hasTurnAhead = false;
 
@@ -428,19 +426,19 @@ export class FrameScheduler {
   }
 }
 
-/** Answers of all connections that wait for the disk, in bytes. */
+/** Bytes of pending answers of all connections. */
 export const ANSWER_BYTES_MAX = 64 * 1_024 * 1_024;
 
-/** Connections of one kind, and the objects that they share. */
+/** Connections of one kind, and their shared objects. */
 export class Connections {
   readonly buffers = new AnswerBuffers();
   readonly traffic = new CommandTraffic();
   readonly turns = new FrameScheduler();
   /** As many as a frame may have. */
   readonly commands: Command[];
-  /** Bytes of answers that wait for the disk. */
+  /** Bytes of pending answers. */
   answerBytes = 0;
-  /** Connections for whose answers there was no room. */
+  /** Connections without room for answers. */
   readonly #stalled = new Set<CommandConnection>();
   #decider: Decider | null = null;
 
@@ -460,7 +458,7 @@ export class Connections {
     return this.decider.waiting;
   }
 
-  /** Whether the answers of all connections leave room for more. */
+  /** True while the answers of all connections leave room. */
   get hasRoom(): boolean {
     return this.answerBytes < ANSWER_BYTES_MAX;
   }
@@ -470,7 +468,7 @@ export class Connections {
     this.#decider = new Decider(services, front);
   }
 
-  /** Where a connection counts its frames and handles. */
+  /** The quota for a connection's frames and handles. */
   memoryOf(peer: Peer): Memory {
     return peer;
   }
@@ -532,8 +530,8 @@ export class OpenCommandSockets extends Connections {
   }
 }
 
-// Commands by call and status, and connections by the code that closed them, as text for
-// Prometheus. Plain counters, as those of requests.
+// Metrics: commands by call and status, connections by close code. Plain counters, as those of
+// requests.
 
 const STATUSES = 512;
 const NO_CALL = CALLS.length;
@@ -551,13 +549,13 @@ export class CommandTraffic {
     return this.#counts.reduce((sum, count) => sum + count, 0);
   }
 
-  /** @param call - Null for one that does not exist. */
+  /** @param call - Null for an unknown one. */
   answered(call: (typeof CALLS)[number] | null, status: number): void {
     const row = call === null ? NO_CALL : CALLS.indexOf(call);
     this.#counts[row * STATUSES + status]! += 1;
   }
 
-  /** The server closes a connection with that code. */
+  /** The server closes a connection with a code. */
   closed(code: number): void {
     this.#closed.set(code, (this.#closed.get(code) ?? 0) + 1);
   }

@@ -1,6 +1,6 @@
 /**
- * Decides the commands of a frame by the rules of HTTP. A usual command goes to the engine at once.
- * Any other is answered in the general way: as the request that says the same.
+ * Decides the commands of a frame by the rules of HTTP. A usual command goes to the engine at once,
+ * any other the general way: as the equivalent request.
  */
 import type { Caller } from "../../engine/bodies.ts";
 import type { OrganizationRow } from "../../engine/catalog.ts";
@@ -22,8 +22,8 @@ import type { Metrics } from "../observe/metrics.ts";
 import { type Client, type Command, fingerprintOf, PATHS, SOCKET_PATH } from "./command.ts";
 
 /**
- * Commands that may wait for the disk before locks are refused; other calls may be twice as many.
- * A connection has more of them in flight than one of HTTP, and the log takes 100,000 records.
+ * In-flight limit for locks; for other calls it is twice as high. A connection has more in flight
+ * than one of HTTP, and the log takes 100,000 records.
  */
 export const COMMANDS_WAITING_MAX = 32_000;
 
@@ -31,44 +31,43 @@ export const COMMANDS_WAITING_MAX = 32_000;
 export interface KeyedRequest {
   readonly caller: Caller;
   readonly idempotencyKey: string;
-  /** Of what it asks for. */
+  /** Of its meaning. */
   readonly fingerprint: () => string;
-  /** Whether its answer is sealed when it is stored. */
+  /** True when its answer is sealed in the store. */
   readonly isConfidential?: boolean;
-  /** Whether a repetition waits for the first request instead of being refused meanwhile. */
+  /** True when a retry waits for the first request instead of being refused meanwhile. */
   readonly waits?: boolean;
 }
 
 /** Answers each request with an idempotency key once. */
 export interface KeyedRequests {
   begin(keyed: KeyedRequest): Answer | Problem | FirstOfKey | Promise<Answer | Problem>;
-  /** To be called in the turn of the mutation that it answers. */
+  /** To be called in the turn of its mutation. */
   store(first: FirstOfKey, answer: Answer): void;
   end(first: FirstOfKey): void;
 }
 
-/** Answers requests that did not come over HTTP. */
+/** Answers requests from elsewhere than HTTP. */
 export interface CommandFront {
   readonly keyed: KeyedRequests;
   answerTo(exchange: Exchange): Answer | Promise<Answer>;
 }
 
-/** The services that decide commands. */
 export interface DeciderServices extends Identities {
   readonly metrics: Pick<Metrics, "refused">;
-  /** Whether requests are taken. */
+  /** True while requests are taken. */
   readonly isReady: () => boolean;
 }
 
-/** What a command gets. `isDone` is null when there is a problem. */
+/** Outcome of a command. `isDone` is null when there is a problem. */
 export interface Decided {
   isDone: boolean | null;
   problem: Problem | null;
 }
 
-/** A request that has no connection of its own: its answer is returned, not sent. */
+/** A request without a connection: its answer is returned, not sent. */
 export class InnerExchange extends Exchange {
-  /** A repetition waits for the first, whose connection may be lost. */
+  /** A retry waits for the first request, whose connection may be lost. */
   override readonly waits = true;
   readonly address: () => string;
 
@@ -86,7 +85,7 @@ export class InnerExchange extends Exchange {
 export class Decider {
   readonly waiting: WaitingWork;
   readonly #services: DeciderServices;
-  /** The front that answers in the general way. */
+  /** The front for the general way. */
   readonly #front: CommandFront;
   #client: Client | null = null;
   /** Null when the commands of the frame must go the general way. */
@@ -109,9 +108,10 @@ export class Decider {
   }
 
   /**
-   * The next commands are those of this client: key and organization are judged for each frame.
+   * The following commands are those of this client: key and organization are judged for each
+   * frame.
    *
-   * @returns Whether the key is still valid.
+   * @returns False when the key has ended.
    */
   begin(client: Client): boolean {
     const services = this.#services;
@@ -125,7 +125,7 @@ export class Decider {
     return true;
   }
 
-  /** @returns An answer when the general way gave it; a promise when that takes time. */
+  /** @returns An answer of the general way; a promise when it takes time. */
   decide(command: Command): Decided | Answer | Promise<Answer> {
     const { call, isUsual, invalid, request } = command;
     if (request !== null) return this.#request(request);
@@ -139,7 +139,7 @@ export class Decider {
       : this.#decideKeyed(call, command, caller);
   }
 
-  /** A request that no command says. */
+  /** A request in its general form. */
   #request(request: Exchange): Decided | Answer | Promise<Answer> {
     const { method, path } = request;
     const busy = this.waiting.refusalOf({ method, durable: true, yields: YIELDING.test(path) });
@@ -186,7 +186,7 @@ export class Decider {
     return decided;
   }
 
-  /** A stored answer that was read from disk. */
+  /** A stored answer from disk. */
   #repeated(call: BookingKind, found: Answer | Problem): Answer {
     if (!isRefused(found)) return withApplied(found);
     this.#services.metrics.refused(found.refused);
@@ -216,7 +216,7 @@ export class Decider {
 
 const LOCK = { method: "post", durable: true, yields: true };
 const OTHER = { method: "post", durable: true };
-/** The paths that are refused first when too much waits. */
+/** Paths shed first under load. */
 const YIELDING = /\/(lock|check)\/?$/;
 
 function isLimited(organization: OrganizationRow | undefined): boolean {

@@ -1,7 +1,6 @@
 /**
- * The link to the engine, on the side of the gateway: a client of the command protocol. Requests go
- * out in frames, one for each turn of the event loop, and their answers come back by number. A link
- * that breaks is opened again.
+ * The gateway's end of the link: a client of the command protocol. Requests go out in frames, one
+ * for each turn of the event loop; answers come back by number. A broken link is opened again.
  */
 import type { StateSelection } from "../../engine/bodies.ts";
 import { AnswerBuffer } from "../commands/answer-buffer.ts";
@@ -39,7 +38,7 @@ const RETRY_MS = 200;
 const CHECK_MS = 250;
 /** Frames without any answer: while there are so many, requests gather for the next one. */
 const UNDER_WAY_MAX = 2;
-/** So many do not wait for that, nor longer than this. */
+/** Batch delay: at most so many requests, and at most so long. */
 const GATHERED_MAX = 64;
 const GATHERED_MS_MAX = 2;
 /** The engine says something every half second. */
@@ -47,14 +46,14 @@ const SILENT_MS_MAX = 3_000;
 /** Bytes of a call with its handles beyond the body of its request. */
 const CALL_BYTES_MAX = 4_096;
 const NO_CREDIT: LinkCredit = { commands: 0, commandsInFrame: 0, bytesInFrame: 0, bytes: 0 };
-/** Of answers that show that a key is valid, and that it may have ended. */
+/** Statuses of a valid key, and of one that may have ended. */
 const [OK, FORBIDDEN] = [200, 403];
 
 export interface LinkEvents {
   answered(exchange: Exchange, answer: Answer | boolean): void;
-  /** The link broke while the request was on its way: nobody knows what became of it. */
+  /** The link broke before the answer: the outcome is unknown. */
   lost(exchange: Exchange): void;
-  /** The link is open, or it is not any more, or cannot be opened for another reason. */
+  /** The link is open, or broken, or cannot be opened for a new reason. */
   changed(isOpen: boolean, reason: string): void;
 }
 
@@ -64,7 +63,7 @@ interface LinkOptions {
   readonly events: LinkEvents;
 }
 
-/** A request that a command says. */
+/** A request in the form of a command. */
 export interface UsualCall {
   /** As the binary layout numbers it. */
   readonly kind: number;
@@ -85,13 +84,13 @@ export class EngineLink {
   readonly #options: LinkOptions;
   #writer = new FrameWriter();
   #credit = NO_CREDIT;
-  /** By number less 1; null for a number that is free. */
+  /** By number less 1; null for a free number. */
   #sent: (Sent | null)[] = [];
   /** Bytes of the requests without an answer. */
   #sentBytes = 0;
-  /** The last frame of which a request has its answer. */
+  /** The last frame with an answered request. */
   #answeredFrame = 0;
-  /** Requests in the frame that has not been sent. */
+  /** Requests in the unsent frame. */
   #gathered = 0;
   #gathering: NodeJS.Timeout | null = null;
   #free: number[] = [];
@@ -103,7 +102,7 @@ export class EngineLink {
   #hasTurnAhead = false;
   #timer: NodeJS.Timeout | null = null;
   #isStopped = false;
-  /** Why there is no link, as was told since there was one. */
+  /** Reasons told since the link broke. */
   readonly #reasons = new Set<string>();
   frames = 0;
   requests = 0;
@@ -123,17 +122,17 @@ export class EngineLink {
     this.#socket?.destroy();
   }
 
-  /** Whether the engine takes requests. */
+  /** True while the engine takes requests. */
   get isOpen(): boolean {
     return this.#state !== EngineState.CLOSED;
   }
 
-  /** Whether it takes changes, too. */
+  /** True while it takes changes, too. */
   get isReady(): boolean {
     return this.#state === EngineState.CHANGES;
   }
 
-  /** Whether the credit is enough for another request. */
+  /** True while the credit allows another request. */
   get hasRoom(): boolean {
     const { commands, bytes } = this.#credit;
     return this.#count < commands && this.#sentBytes + LINK_LIMITS.bytesInFrame <= bytes;
@@ -143,12 +142,12 @@ export class EngineLink {
     return this.#count;
   }
 
-  /** Keys that the engine has found valid. */
+  /** Keys known as valid. */
   get keyCount(): number {
     return this.#writer.keys.count;
   }
 
-  /** @returns The handle of a key that the engine has found valid; 0 for any other. */
+  /** @returns The handle of a key known as valid; 0 for any other. */
   keyOf(credentials: Credentials): number {
     return this.#writer.keys.find(textOf(credentials));
   }
@@ -202,8 +201,8 @@ export class EngineLink {
   }
 
   /**
-   * The log takes one batch at a time, so what waits here for the answers to earlier frames would
-   * else wait there: the engine has fewer frames to read, and nobody an answer much later.
+   * Batch delay: the log takes one batch at a time, so requests gather here instead of waiting
+   * there. The engine reads fewer frames, and no answer comes much later.
    */
   readonly #endTurn = (): void => {
     this.#hasTurnAhead = false;
@@ -276,10 +275,10 @@ export class EngineLink {
     setTimeout(() => !this.#isStopped && this.#connect(), delayMs);
   }
 
-  /** Gives up an engine that says nothing. */
+  /** Gives up a silent engine. */
   #check(): void {
     if (!this.#isSilent()) return;
-    // This process itself may have stood still: then what the engine said waits to be read.
+    // This process itself may have stood still: then messages of the engine wait to be read.
     setImmediate(() => setImmediate(() => this.#isSilent() && this.#socket?.destroy()));
   }
 
@@ -338,13 +337,13 @@ export class EngineLink {
   }
 }
 
-/** Keys that come alone, as most do, are their own text. */
+/** A key alone, the usual case, is its own text. */
 function textOf({ apiKey, authorization, organizationId }: Credentials): string {
   if (authorization === "" && organizationId === "") return apiKey;
   return `${apiKey}\n${authorization}\n${organizationId}`;
 }
 
-// The engines that a gateway may be linked to: one, or the hosts of a cluster.
+// The candidates for the link: one engine, or the hosts of a cluster.
 
 export class Engines {
   readonly #urls: readonly URL[];
@@ -359,7 +358,7 @@ export class Engines {
     return this.#urls.length;
   }
 
-  /** The engine that leads, as far as is known. */
+  /** The leader, as far as is known. */
   get present(): URL {
     return this.#urls[this.#present]!;
   }
@@ -378,7 +377,7 @@ const COUNT_MAX = 0xffff;
 const ZEROS = new Uint8Array(4);
 const NO_CHOICES: NonNullable<StateSelection["seats"]> = [];
 
-/** Whether a selection in its usual form fits a command. */
+/** @returns True when a selection in its usual form fits a command. */
 export function fitsCall({ sessionId, holdType, seats, groupOfSeats, fences }: StateSelection) {
   // The handle of an empty text cannot be opened.
   if ((fences ?? null) !== null || sessionId === "" || holdType === "") return false;
@@ -391,11 +390,11 @@ export function fitsCall({ sessionId, holdType, seats, groupOfSeats, fences }: S
   return (seats?.length ?? 0) <= COUNT_MAX && (groupOfSeats?.length ?? 0) <= COUNT_MAX;
 }
 
-/** Texts that the engine knows by a handle. A new one takes the handle of the oldest. */
+/** Interned texts of a link. A new text takes the handle of the oldest. */
 class Handles {
   readonly #max: number;
   readonly #numbers = new Map<string, number>();
-  /** By number less 1; undefined for one that is free. */
+  /** By number less 1; undefined for a free one. */
   readonly #texts: (string | undefined)[] = [];
   readonly #free: number[] = [];
   #last = 0;
@@ -413,7 +412,7 @@ class Handles {
     return this.#numbers.get(text) ?? 0;
   }
 
-  /** @returns The handle of a text that has none; it must be opened. */
+  /** @returns The new handle of a text; it must be opened. */
   add(text: string): number {
     const number = this.#free.pop() ?? (this.#last = (this.#last % this.#max) + 1);
     const replaced = this.#texts[number - 1];
@@ -438,7 +437,7 @@ export class FrameWriter {
   readonly #sessions: Handles;
   readonly #holdTypes: Handles;
   readonly #bytes = new AnswerBuffer();
-  /** The key of the commands that follow; 0 for none. */
+  /** The key of the following commands; 0 for none. */
   #key = 0;
 
   constructor(max: Readonly<Record<keyof typeof HANDLES_MAX, number>> = HANDLES_MAX) {
@@ -461,7 +460,7 @@ export class FrameWriter {
     this.#bytes.length = 0;
   }
 
-  /** Opens a handle for a key that has none, if it is not too long. */
+  /** Opens a handle for a new key, if it is not too long. */
   key(exchange: Exchange): void {
     const text = textOf(exchange);
     if (text.length > KEY_TEXT_LENGTH_MAX || this.keys.find(text) !== 0) return;

@@ -34,7 +34,7 @@ import {
 import { LINK_BODY_BYTES_MAX, LINK_HEAD_LENGTH_MAX } from "./link-layout.ts";
 import { AnswerRoom, Relay } from "./passing.ts";
 
-/** Booking requests that may wait before locks are refused; others may be twice as many. */
+/** In-flight limit for locks; for other booking requests it is twice as high. */
 export const BOOKINGS_WAITING_MAX = 8_000;
 const BOOKING = /^\/api\/private\/v[12]\.0\/booking\//;
 const KEY = /^[\x20-\x7e]{1,255}$/;
@@ -45,7 +45,7 @@ const LOST: Problem = {
   detail: "The gateway cannot reach the engine; try again shortly.",
 };
 
-/** Answers that the gateway gives by itself. */
+/** Paths of the gateway itself. */
 const OWN_PATHS: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/metrics"]);
 /** Clients have no business there. */
 const INTERNAL_PATHS = "/api/internal/";
@@ -55,7 +55,6 @@ const NO_METRICS: Problem = {
   detail: "The metrics token is missing or not valid.",
 };
 
-/** Where a request goes. */
 const Way = { OWN: "own", LINK: "link", HTTP: "http" } as const;
 
 interface GatewayFound extends Found {
@@ -71,7 +70,7 @@ interface FrontOptions {
   readonly metrics: GatewayMetrics;
   /** The routes of the engine. */
   readonly routes: readonly Route[];
-  /** The authorization that `/metrics` requires; null for none. */
+  /** The authorization required for `/metrics`; null for none. */
   readonly metricsAuthorization: string | null;
   readonly log: Pick<Logger, "info" | "warn">;
 }
@@ -83,7 +82,7 @@ export class GatewayFront implements Front<GatewayFound>, LinkEvents {
   readonly link: EngineLink;
   readonly #options: FrontOptions;
   readonly #router: Router;
-  /** By the match of a path without parameters, which is always the same object. */
+  /** By match: of a path without parameters it is always the same object. */
   readonly #found = new Map<Match, GatewayFound>();
   isStopping = false;
 
@@ -135,7 +134,7 @@ export class GatewayFront implements Front<GatewayFound>, LinkEvents {
     else this.relay.openTunnel(exchange);
   }
 
-  /** A client that tries again at once would keep the gateway busy. To be called once. */
+  /** Delayed: a client in a retry loop would keep the gateway busy. To be called once. */
   #refuseLater(exchange: Exchange<GatewayFound>, refusal: Problem): void {
     const answer = this.refuse(refusal, exchange);
     exchange.answer = answer;
@@ -195,7 +194,7 @@ export class GatewayFront implements Front<GatewayFound>, LinkEvents {
     exchange.respond(answer);
   }
 
-  /** Nobody knows what became of the request: as from a lost engine, there is no answer. */
+  /** Unknown outcome: no answer, as from a lost engine. */
   lost(exchange: Exchange): void {
     this.waiting.count -= 1;
     this.#options.metrics.lost += 1;
@@ -228,7 +227,7 @@ function asksForSocket({ protocols, found }: Exchange<GatewayFound>): boolean {
   return protocols !== null && 101 in (found!.match.route?.answers ?? NO_ANSWERS);
 }
 
-/** Whether the general form of a request fits a frame. Its other members are short. */
+/** @returns True when the general form of a request fits a frame. Its other members are short. */
 function fitsLink(request: Exchange): boolean {
   const headLength =
     request.query.length +
@@ -242,7 +241,7 @@ function fitsLink(request: Exchange): boolean {
   return headLength <= LINK_HEAD_LENGTH_MAX && (request.contentLength ?? 0) <= LINK_BODY_BYTES_MAX;
 }
 
-/** @returns Null for a request that is not valid, or that no command says: the engine answers it. */
+/** @returns Null for an invalid request, or one without a command: the engine answers it. */
 function usualCallOf(exchange: Exchange, match: Match, kind: number): UsualCall | null {
   const { idempotencyKey, prefer } = exchange;
   const route = match.route!;
@@ -264,7 +263,7 @@ interface MetricsParts {
 }
 
 export class GatewayMetrics {
-  /** Booking requests whose link broke before they were answered. */
+  /** Booking requests lost with their link. */
   lost = 0;
   /** To be set before the first request for the metrics. */
   parts: MetricsParts | null = null;
@@ -286,7 +285,7 @@ export class GatewayMetrics {
     this.#times.add(durationMs);
   }
 
-  /** A request that was passed on over HTTP has its answer. */
+  /** A relayed request has its answer. */
   passed(status: number): void {
     this.#passed.set(status, (this.#passed.get(status) ?? 0) + 1);
   }

@@ -1,7 +1,7 @@
 /**
  * The protocol of gateways, `frontrow.gateway.v1`: the binary layout of commands, with handles for
- * keys, requests in their general form, and answers as HTTP has them. This file has the numbers that
- * both sides share, and the proof with which a gateway opens its link.
+ * keys, requests in their general form, and HTTP answers. This file has the shared numbers, and the
+ * proof of a gateway.
  */
 import { createHmac, randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -31,8 +31,8 @@ export const KEY_TEXT_LENGTH_MAX = 512;
 /** A longer body goes over HTTP. */
 export const LINK_BODY_BYTES_MAX = 32 * 1_024;
 /**
- * A request goes over HTTP when its query and headers are longer. As JSON a character takes six
- * bytes at most, so that a frame has room for the longest head and body together.
+ * Longer queries and headers go over HTTP. As JSON a character takes six bytes at most: a frame has
+ * room for the longest head and body together.
  */
 export const LINK_HEAD_LENGTH_MAX = 4 * 1_024;
 
@@ -40,7 +40,7 @@ export const LINK_HEAD_LENGTH_MAX = 4 * 1_024;
 export const Entry = {
   /** Opens a handle: its text is the JSON of a `KeyText`. */
   KEY: OPENS_FROM + Kind.KEY,
-  /** The commands that follow are those of this key. */
+  /** Sets the key of the following commands. */
   USE: OPENS_FROM + Kind.KEY + 1,
   /** A request in its general form: the JSON of a `RequestText`, and a body. */
   REQUEST: OPENS_FROM + Kind.KEY + 2,
@@ -52,7 +52,7 @@ export const REQUEST_BYTES = 16;
 export const FULL_ANSWER = 2;
 export const FULL_ANSWER_BYTES = 16;
 
-/** What the engine takes. It says so every half second, by which its gateways know that it lives. */
+/** The engine's state, sent every half second, also as a sign of life. */
 export const EngineState = { CLOSED: "closed", READS: "reads", CHANGES: "changes" } as const;
 export type EngineState = (typeof EngineState)[keyof typeof EngineState];
 
@@ -64,7 +64,7 @@ export type Notice =
 type Credential = "apiKey" | "authorization" | "organizationId";
 
 export interface KeyText extends Pick<Request, Credential> {
-  /** Where the key came from first. */
+  /** The address the key came from first. */
   readonly from: string;
 }
 
@@ -84,8 +84,8 @@ export interface RequestText extends Pick<
   readonly from: string;
 }
 
-// How a gateway proves to the engine that it has the shared secret, without sending it: a code for
-// the present time and a random text. A proof is accepted once, within a minute.
+// A gateway proves the shared secret without sending it: a code for the present time and a random
+// text. A proof is accepted once, within a minute.
 
 const VALID_MS = 60_000;
 const SECRET_LENGTH_MIN = 32;
@@ -117,7 +117,7 @@ function codeOf(secret: string, text: string): string {
 
 export class ProofCheck {
   readonly #secret: string;
-  /** Proofs that were accepted, by the time that they name. */
+  /** Replay cache: accepted proofs by timestamp. */
   readonly #used = new Map<string, number>();
 
   constructor(secret: string) {

@@ -1,6 +1,6 @@
 /**
- * The links of gateways, on the side of the engine: connections of the command protocol whose
- * client has proven the shared secret, and hears whether the engine takes requests.
+ * The engine's end of the links: connections of the command protocol, opened with a proof of the
+ * shared secret, which carry the engine's state.
  */
 import { Result } from "../../engine/results.ts";
 import { bearerOf } from "../auth/access.ts";
@@ -34,11 +34,11 @@ import {
   type RequestText,
 } from "./link-layout.ts";
 
-/** Links that may be open; a gateway needs one. */
+/** Open links; a gateway needs one. */
 export const LINKS_MAX = 64;
-/** Frames that wait, and handles, of one link: twice what a gateway sends. */
+/** Waiting frames and handles of one link: twice a gateway's credit. */
 export const LINK_BYTES_MAX = 2 * LINK_LIMITS.bytes;
-/** A gateway that hears nothing for several of these knows that its engine is lost. */
+/** After several of these in silence a gateway counts its engine as lost. */
 const STATE_MS = 500;
 
 const NOT_PROVEN: Problem = {
@@ -50,7 +50,7 @@ const TOO_MANY: Problem = { refused: Result.OVERLOADED, detail: "Too many gatewa
 const NOBODY: Client = { apiKey: "", authorization: "", organizationId: "", address: () => "" };
 
 interface LinkServices extends DeciderServices {
-  /** Handshakes without a valid proof, by the address that they came from. */
+  /** Handshakes without a valid proof, by address. */
   readonly badKeys: Throttle;
 }
 
@@ -71,7 +71,7 @@ export class OpenLinks extends Connections {
     return this.#open.size;
   }
 
-  /** Requests that were answered over links. */
+  /** Requests answered over links. */
   get requests(): number {
     return this.traffic.count;
   }
@@ -93,7 +93,7 @@ export class OpenLinks extends Connections {
     return upgrade({ protocol: LINK_PROTOCOL, sender: { name: "gateway", hasKey: true }, handler });
   }
 
-  /** Not that of clients: they could use it up, and end the links of all gateways. */
+  /** Not the body budget of clients: they could use it up, and end the links of all gateways. */
   override memoryOf(): Memory {
     let bytes = 0;
     return {

@@ -43,7 +43,7 @@ export async function runGateway(options: GatewayOptions): Promise<void> {
   const tls = tlsCert === undefined ? undefined : { certificate: tlsCert, key: tlsKey! };
   if (tls !== undefined) checkCertificate(tls.certificate, tls.key);
   const access = accessLog === undefined ? null : new AccessLog(accessLog);
-  // A request that is passed on takes a connection of the client and one to the engine.
+  // A relayed request takes a connection of the client and one to the engine.
   const connectionsMax = connectionsMaxOf(options.maxConnections, openFilesMax() >> 1);
   const stopped = new Promise<void>((resolve) => {
     process.once("SIGINT", resolve).once("SIGTERM", resolve);
@@ -71,7 +71,7 @@ export async function runGateway(options: GatewayOptions): Promise<void> {
   process.exit(0);
 }
 
-// Starts a gateway, and stops it: the link first, then the front that clients see.
+// Starts a gateway, and stops it: the link first, then the public front.
 
 const DRAIN_MS_MAX = 5_000;
 
@@ -87,7 +87,7 @@ export interface RunningGateway {
   readonly port: number;
   readonly link: EngineLink;
   readonly front: GatewayFront;
-  /** Answers what waits, then closes everything. */
+  /** Answers waiting requests, then closes everything. */
   stop(): Promise<void>;
 }
 
@@ -120,7 +120,7 @@ async function stop(front: GatewayFront, http: HttpServer): Promise<void> {
   http.close();
 }
 
-// Checks the files for TLS: the library says only that something is wrong.
+// Checks the files for TLS: the library reports no reason.
 
 /** @throws UsageError when they cannot be read, are not PEM, or do not belong together. */
 export function checkCertificate(certificate: string, key: string): void {

@@ -1,7 +1,7 @@
 /**
- * Sends the deliveries of webhooks. In turns: what came of tries is written, deliveries are formed,
- * all of that in one transaction; then the next tries begin. So a delivery is on disk before it is
- * sent, and a try whose result was lost is made again.
+ * Sends the deliveries of webhooks, in turns: one transaction records the results of attempts and
+ * forms deliveries; then the next attempts begin. A delivery is on disk before it is sent, and an
+ * attempt with a lost result is repeated.
  */
 import { createHash } from "node:crypto";
 import type { WebhookFilter, WebhookType } from "../../engine/catalog.ts";
@@ -23,30 +23,29 @@ import {
   type WebhookProgram,
 } from "./messages.ts";
 
-/** Tries under way of one webhook, of one organization, and in all. */
+/** Attempts under way of one webhook, of one organization, and in all. */
 export const OF_WEBHOOK_MAX = 4;
 export const OF_ORGANIZATION_MAX = 16;
 export const IN_FLIGHT_MAX = 64;
-/** Bytes of the bodies of these tries. One try may always be made. */
+/** Bytes of their bodies. One attempt may always be made. */
 export const IN_FLIGHT_BYTES_MAX = 64 * 1024 * 1024;
-/** Compressed bytes of deliveries that wait, of one webhook and in all. */
+/** Compressed bytes of pending deliveries, of one webhook and in all. */
 export const WAITING_BYTES_MAX = 16 * 1024 * 1024;
 export const ALL_WAITING_BYTES_MAX = 1024 * 1024 * 1024;
-/** What a webhook may have waiting while all together have too much. */
+/** The same of one webhook while all together have too much. */
 const SMALL_WAITING_BYTES = 64 * 1024;
-/** Changes that are formed into deliveries at a time, of one lane. */
+/** Changes formed into deliveries at a time, of one lane. */
 const CHANGES_MAX = 1_000;
-/** Lanes that are formed in a turn. */
+/** Lanes formed in a turn. */
 const FORMED_MAX = 16;
-/** When a lane that had no room is tried again. */
+/** Before a lane without room is formed again. */
 const NO_ROOM_MS = 10_000;
-/** How often the bytes that wait are added up, for the metrics. */
+/** The pending bytes are added up this often, for the metrics. */
 const WEIGH_EVERY_MS = 10_000;
-/** Deliveries of a webhook that are listed, whatever their age. */
+/** Ended deliveries listed of a webhook, whatever their age. */
 export const LISTED_MAX = 100_000;
 export const GONE = 410;
 
-/** What a courier needs from outside. */
 export interface CourierPorts {
   readonly file: DeliveryFile;
   readonly openTrail: () => FollowedTrail;
@@ -56,7 +55,7 @@ export interface CourierPorts {
   /** From 0 to 1. */
   readonly random: () => number;
   readonly emit: Emitter<WebhookProgram>;
-  /** A try has ended: there may be work for a turn. */
+  /** An attempt has ended: there may be work for a turn. */
   readonly wake: () => void;
 }
 
@@ -76,11 +75,11 @@ export class Courier {
   /** By lane. */
   readonly #inFlight = new Map<string, InFlight>();
   #inFlightBytes = 0;
-  /** Tries whose result is not in the file yet. */
+  /** Attempts with a result the file lacks. */
   #ended: Ended[] = [];
   #trail: FollowedTrail | null = null;
   readonly #open = new OpenPlaces((...at) => this.#trail!.openPlaces(...at));
-  /** Compressed bytes that wait, by webhook. */
+  /** Compressed bytes of pending deliveries, by webhook. */
   #waiting: Map<number, number>;
   #weighedMs = -Infinity;
   #turns = 0;
@@ -99,7 +98,7 @@ export class Courier {
     this.#waiting = file.pendingBytes();
   }
 
-  /** Nothing that happened before the first webhook became active is sent to anybody. */
+  /** Events from before the first webhook became active go to nobody. */
   #skipUnwanted(): void {
     const { file } = this.#ports;
     let first = Infinity;
@@ -126,9 +125,9 @@ export class Courier {
   }
 
   /**
-   * Looks at the records that the trail has since the last time.
+   * Follows the new records of the trail.
    *
-   * @param until - The last record of which the webhooks are known: a later one may change them.
+   * @param until - Up to here the webhooks are known: a later record may change them.
    * @throws SqlFault, Malformed.
    */
   follow(until: number): void {
@@ -171,7 +170,7 @@ export class Courier {
     return found;
   }
 
-  /** @returns Whether there is more to do at once. @throws SqlFault; then nothing has changed. */
+  /** @returns True when there is more to do at once. @throws SqlFault; then nothing has changed. */
   turn(): boolean {
     const { file } = this.#ports;
     const ended = this.#ended;
@@ -189,7 +188,7 @@ export class Courier {
 
   get counts(): WebhookCounts {
     const { file, nowMs } = this.#ports;
-    // What was sent is still counted until then.
+    // Sent deliveries count until then.
     if (nowMs() - this.#weighedMs >= WEIGH_EVERY_MS) this.#weigh();
     const waitingBytes = sumOf(this.#waiting.values());
     const tries = { succeeded: this.#succeeded, failed: this.#failed };
@@ -202,14 +201,14 @@ export class Courier {
     this.#ports.file.close();
   }
 
-  /** Lanes of a webhook that are due and not under way. */
+  /** Due lanes of a webhook without an attempt under way. */
   #dueLanes({ id }: Webhook): Lane[] {
     const { file, nowMs } = this.#ports;
     const due = file.dueLanes(id, nowMs(), 2 * OF_WEBHOOK_MAX);
     return due.filter((lane) => !this.#inFlight.has(keyOf(lane)));
   }
 
-  /** Forms deliveries for lanes that have none. @returns How many lanes. */
+  /** Forms deliveries for empty lanes. @returns How many lanes. */
   #form(): number {
     const { file, nowMs } = this.#ports;
     let formed = 0;
@@ -238,7 +237,7 @@ export class Courier {
     }
     const page = trail.page(event, since, CHANGES_MAX);
     if (typeof page !== "object") return file.removeLane(lane);
-    // Later ones are followed later, and come to a lane then.
+    // Later ones come to a lane when they are followed.
     const changes = page.changes.filter(({ sequence }) => sequence <= file.followed);
     if (changes.length === 0) return file.removeLane(lane);
     const isLast = this.#open.isLast.bind(this.#open, lane.partition);
@@ -253,7 +252,7 @@ export class Courier {
     this.#waiting.set(webhook.id, (this.#waiting.get(webhook.id) ?? 0) + bytes);
   }
 
-  /** Counts again when there seems to be no room, because what was sent is still counted. */
+  /** Counts again when it seems full: sent deliveries are still counted. */
   #hasRoom({ id }: Webhook): boolean {
     const has = () => {
       const isFull = sumOf(this.#waiting.values()) > ALL_WAITING_BYTES_MAX;
@@ -271,7 +270,7 @@ export class Courier {
     this.#weighedMs = nowMs();
   }
 
-  /** Begins the tries that are due and have room. */
+  /** Begins due attempts within the limits. */
   #send(): void {
     const { file } = this.#ports;
     for (const webhook of this.#busy) {
@@ -317,7 +316,7 @@ export class Courier {
 
   #settle({ lane, webhook, delivery, result }: Ended): void {
     const { file, nowMs, random } = this.#ports;
-    // Nothing is said about a webhook that was deleted or made inactive meanwhile.
+    // A webhook deleted or made inactive meanwhile gets no verdict.
     if (this.#webhooks.get(webhook.id)?.active !== true) return;
     const { number, attempts, firstTriedMs } = delivery;
     const { status } = result;
@@ -344,14 +343,14 @@ export class Courier {
     file.delay(lane, nextAtMs);
   }
 
-  /** Sends nothing more; what waits is discarded when the engine has disabled it. */
+  /** Sends nothing more; the backlog is discarded when the engine has disabled the webhook. */
   #disable(webhook: Webhook, reason: string): void {
     if (this.#webhooks.get(webhook.id) !== webhook) return;
     this.#webhooks.set(webhook.id, { ...webhook, active: false });
     this.#ports.emit("disable", { webhookId: webhook.id, version: webhook.version, reason });
   }
 
-  /** The active webhooks with lanes. Each turn begins with another one. */
+  /** The active webhooks with lanes, round robin. */
   get #busy(): Webhook[] {
     const ids = this.#ports.file.busyWebhooks();
     const first = this.#turns % Math.max(1, ids.length);
@@ -362,13 +361,13 @@ export class Courier {
   }
 }
 
-/** The filter that counts for a record. */
+/** The filter in force at a record. */
 function filterOf(webhook: Webhook, sequence: number): WebhookFilter {
   const { earlier = [] } = webhook;
   return earlier.find(({ until }) => sequence <= until) ?? webhook;
 }
 
-/** Whether a filter for records after this one names the event. */
+/** @returns True when a filter in force after this record names the event. */
 function isNamedAfter(webhook: Webhook, eventId: string, sequence: number): boolean {
   const { earlier = [] } = webhook;
   const filters = [...earlier.filter(({ until }) => until > sequence), webhook];
@@ -395,16 +394,15 @@ function sumOf(values: Iterable<number>): number {
 /** Changes within this time may travel in one delivery. */
 const TOGETHER_MS = 1_000;
 const ID_BYTES = 18;
-/** In the order in which deliveries with the same last change are sent. */
+/** The sending order of deliveries with the same last change. */
 const ORDER: readonly WebhookType[] = ["change", "expired", "soldout", "status"];
 
-/** What a webhook is told of an event. */
 export interface Told {
   readonly webhookId: number;
   readonly eventId: string;
-  /** The types that it is told of the change. */
+  /** The types this change is delivered as. */
   readonly typesOf: (change: EventChange) => readonly WebhookType[];
-  /** Whether the change took the last seat or place that was ACTIVE or LOCKED. */
+  /** True for the change that took the last ACTIVE or LOCKED seat or place. */
   readonly isLast: (change: EventChange) => boolean;
 }
 
@@ -460,19 +458,19 @@ function deliveryOf(
   const timestamp = new Date(timeMs).toISOString();
   const data = { eventId, sequence, changes: changes.map((change) => changeView(change, false)) };
   const body = JSON.stringify({ type, timestamp, data });
-  // A host that takes over sends what it forms again with the id that it had.
+  // Derived, so that a host that takes over repeats the id.
   const digest = createHash("sha256").update(`${webhookId}\n${body}`).digest();
   const id = `msg_${digest.toString("base64url", 0, ID_BYTES)}`;
   return { id, type, sequence, body };
 }
 
-// Whether a change took the last seat or place of an event that was ACTIVE or LOCKED. Moves say how
-// many more or fewer there are; after other changes they are counted again, from the trail.
+// Detects the change that takes the last ACTIVE or LOCKED seat or place of an event. Moves add or
+// subtract; after other changes the trail is asked for a new count.
 
-/** Events whose places are known. */
+/** Events with a count in memory. */
 const EVENTS_MAX = 1_000;
 
-/** By call: how many open seats each seat adds. Calls that it lacks do more than move seats. */
+/** Open seats that each seat of a call adds. Other calls do more than move seats. */
 const ADDED: Readonly<Record<string, number>> = {
   lock: 0,
   unlock: 0,
@@ -484,7 +482,7 @@ const ADDED: Readonly<Record<string, number>> = {
   unblock: 1,
 };
 
-/** Seats and places that are ACTIVE or LOCKED. */
+/** ACTIVE or LOCKED seats and places. */
 export interface OpenCount {
   readonly seats: number;
   /** By id of the area. */
@@ -519,7 +517,7 @@ export class OpenPlaces {
       move(known, change, added);
     } else {
       this.#known.delete(partition);
-      // Only a change that takes places can take the last one.
+      // Only taking calls can take the last one.
       if (added !== -1) return false;
       if (this.#known.size >= EVENTS_MAX) this.#known.clear();
       known = this.#counted(partition, change.sequence);

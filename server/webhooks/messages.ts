@@ -5,7 +5,7 @@ import type { DeliveryPage, PendingDelivery } from "../../persistence/deliveries
 
 export type { DeliveryPage, DeliveryRow } from "../../persistence/deliveries.ts";
 
-/** A webhook with its secrets, which are in memory alone. */
+/** A webhook with its secrets, which only memory has. */
 export interface Webhook extends Omit<WebhookRow, "keyVersion" | "retiredKey"> {
   readonly secrets: readonly SigningSecret[];
   /** Tells the versions of a webhook apart. */
@@ -16,7 +16,7 @@ export interface WebhookThreadData {
   readonly folder: string;
   readonly storeId: string;
   readonly allowsPrivate: boolean;
-  /** The last record of the log, from which a repair may have cut later ones. */
+  /** The last record of the log: a repair may have cut later ones. */
   readonly sequence: number;
   readonly webhooks: readonly Webhook[];
 }
@@ -24,13 +24,13 @@ export interface WebhookThreadData {
 export interface WebhookCounts {
   /** Pairs of webhook and event with something to send. */
   readonly lanes: number;
-  /** Tries under way. */
+  /** Attempts under way. */
   readonly inFlight: number;
-  /** Bytes of deliveries that wait, compressed. */
+  /** Compressed bytes of pending deliveries. */
   readonly waitingBytes: number;
   readonly succeeded: number;
   readonly failed: number;
-  /** The last record that was followed. */
+  /** The follow watermark. */
   readonly followed: number;
 }
 
@@ -64,7 +64,7 @@ export interface WebhookProgram {
   readonly events: {
     readonly counts: WebhookCounts;
     readonly disable: GivenUp;
-    /** Something that an operator should know. */
+    /** A message for the operator. */
     readonly report: string;
   };
 }
@@ -73,7 +73,7 @@ export interface WebhookProgram {
 
 const PREFIX = "whsec_";
 
-/** A secret that signs, until it ends. */
+/** A signing secret. */
 export interface SigningSecret {
   /** `whsec_` and the bytes in Base64. */
   readonly secret: string;
@@ -81,7 +81,7 @@ export interface SigningSecret {
   readonly validUntilMs: number;
 }
 
-/** The headers of a try. Every secret that is valid signs. */
+/** Headers of an attempt, signed with every valid secret. */
 export function signedHeaders(
   { id, body }: Pick<PendingDelivery, "id" | "body">,
   secrets: readonly SigningSecret[],

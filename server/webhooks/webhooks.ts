@@ -1,7 +1,7 @@
 /**
- * Webhooks, as the server's thread sees them: a thread of their own makes and sends the deliveries.
- * It starts with the first webhook. The server's thread tells it which webhooks there are, and that
- * the trail has new records, but does no work for a change of an event.
+ * Webhooks on the server's thread. A thread of their own, started with the first webhook, forms and
+ * sends the deliveries. The server's thread tells it of webhooks and of new records in the trail,
+ * and does no work for a change of an event.
  */
 import type { WebhookRow } from "../../engine/catalog.ts";
 import type { Engine } from "../../engine/engine.ts";
@@ -20,7 +20,7 @@ import type { AuditTrail } from "../live/changes.ts";
 
 /** Changes of an event are followed this often, so those of half a second travel together. */
 const FOLLOW_EVERY_MS = 500;
-/** Lists of deliveries that wait for the thread. */
+/** Lists of deliveries waiting for the thread. */
 export const LISTS_MAX = 100;
 const RESTART_MS = 10_000;
 const END_MS_MAX = 2_000;
@@ -70,13 +70,13 @@ export class Webhooks {
   /** By id. */
   readonly #sent = new Map<number, Sent>();
   #versions = 0;
-  /** The record up to which the thread was told to follow. */
+  /** The last record the thread was told to follow. */
   #followed = -1;
   #isFollowing = false;
-  /** Lists of deliveries that somebody waits for. */
+  /** Lists of deliveries waiting for the thread. */
   #lists = 0;
   #counts = NO_COUNTS;
-  /** Of threads that have ended. */
+  /** Counts of ended threads. */
   readonly #before = { succeeded: 0, failed: 0 };
   disabled = 0;
 
@@ -120,7 +120,7 @@ export class Webhooks {
     return { ...counts, succeeded: counts.succeeded + succeeded, failed: counts.failed + failed };
   }
 
-  /** Records on disk that were not followed yet, while there are active webhooks. */
+  /** Records on disk, and not followed yet, while there are active webhooks. */
   get lagRecords(): number {
     const { engine } = this.#options;
     if (!this.#worker.isRunning || this.#counts.followed === 0) return 0;
@@ -131,7 +131,7 @@ export class Webhooks {
   /** @returns Null when the deliveries cannot be read now. */
   list(webhookId: number, offset: number, limit: number): Promise<DeliveryPage | null> {
     if (!this.#worker.isRunning || this.#lists >= LISTS_MAX) {
-      // A webhook of which no thread was told has no deliveries.
+      // A webhook no thread was told of has no deliveries.
       return Promise.resolve(this.#sent.has(webhookId) ? null : NOTHING);
     }
     this.#lists += 1;
@@ -155,7 +155,7 @@ export class Webhooks {
     clearTimeout(timer);
   }
 
-  /** Sends what changed to the thread, once it is on disk. */
+  /** Sends the changes to the thread, once they are on disk. */
   #tick(): void {
     const { engine } = this.#options;
     const { webhooks } = engine.state.catalog;
@@ -195,7 +195,7 @@ export class Webhooks {
   }
 
   async #follow(sequence: number): Promise<void> {
-    // Every answer of the trail comes when it has all records that are on disk.
+    // The trail answers when it has all records on disk.
     const { gap } = await this.#options.audit.ask({ about: "owner", eventId: "" }, ASKER);
     const isRead = gap !== AuditGap.BUSY && gap !== AuditGap.UNAVAILABLE;
     if (!this.#worker.isRunning || !isRead) return;
@@ -214,7 +214,7 @@ export class Webhooks {
     return { ...members, secrets, version: this.#sent.get(row.id)!.version };
   }
 
-  /** Another thread takes over. It finds in the file what this one has done. */
+  /** Another thread takes over. It finds the work of this one in the file. */
   #ended(): void {
     this.#followed = -1;
     this.#before.succeeded += this.#counts.succeeded;
@@ -223,7 +223,7 @@ export class Webhooks {
     this.#isFollowing = false;
   }
 
-  /** One that was changed since is not disabled: the thread is about to hear of the change. */
+  /** A changed webhook is not disabled: the thread is about to hear of the change. */
   #disable({ webhookId, version, reason }: GivenUp): void {
     const { engine } = this.#options;
     const sent = this.#sent.get(webhookId);

@@ -10,13 +10,13 @@ import type { DeliveryPage, WebhookProgram, WebhookThreadData } from "./messages
 
 /** Between two turns, so that several results share a transaction. */
 const TURN_MS = 50;
-/** Lanes whose time has come are looked for this often. */
+/** Due lanes are looked for this often. */
 const IDLE_TURN_MS = 1_000;
 /** After a failure of the disk. */
 const FAILED_TURN_MS = 5_000;
 const COUNTS_EVERY_MS = 1_000;
 const PRUNE_EVERY_MS = 3_600_000;
-/** How long deliveries that have ended are listed. */
+/** Retention of ended deliveries. */
 const LISTED_MS = 30 * 86_400_000;
 
 const { folder, storeId, allowsPrivate, sequence, webhooks } = workerData as WebhookThreadData;
@@ -97,7 +97,7 @@ serve<WebhookProgram>(port, {
   },
   end() {
     tryTo(() => courier.close());
-    // Connections that are open would keep the thread alive.
+    // Open connections would keep the thread alive.
     process.exit();
   },
 });
