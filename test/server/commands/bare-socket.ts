@@ -1,4 +1,4 @@
-/** A WebSocket of which a test writes every byte. */
+/** A WebSocket written byte by byte. */
 import { HANDSHAKE } from "../../support/gateway/raw.ts";
 import { type Connection, until } from "../wire/connection.ts";
 import { SOCKET_PATH } from "./client.ts";

@@ -1,4 +1,4 @@
-/** What is answered before a connection becomes a WebSocket. */
+/** Handshakes of the command socket. */
 import { expect, test } from "vitest";
 import type { Connection } from "../wire/connection.ts";
 import { requestOf } from "../../support/answers/exchange.ts";
@@ -12,7 +12,7 @@ const offer = (names: string) => `Sec-WebSocket-Protocol: ${names}`;
 const BINARY = "frontrow.commands.v1+binary";
 const JSON_NAME = "frontrow.commands.v1+json";
 
-/** A handshake with a valid key that lacks a header. */
+/** A handshake with a valid key and a missing header. */
 function incomplete(missing: RegExp): readonly string[] {
   return ["X-API-Key: KEY", ...without(missing)];
 }

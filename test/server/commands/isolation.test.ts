@@ -20,7 +20,7 @@ test.each(CREDENTIALS)("%s opens a connection for A or is refused", async (_, sh
   expect(await connection.answer()).toMatch(areOfA ? /^HTTP\/1\.1 101 / : /^HTTP\/1\.1 403 /);
 });
 
-/** A document without what differs between two requests for unlike events. */
+/** A document without the differences between unlike events. */
 function plain(body: unknown, eventId: string): string {
   return JSON.stringify({ ...(body as ProblemBody), timestamp: "" }).replaceAll(eventId, "EVENT");
 }

@@ -1,4 +1,4 @@
-/** The JSON subprotocol against a server that listens on a socket. */
+/** The JSON subprotocol on real connections. */
 import {
   array,
   assert,
@@ -173,7 +173,7 @@ const FRAME = oneof(
 
 const handles = new Handles({ keep: () => true, release: () => {} });
 
-/** What was read, as values; null for a frame that cannot be read. */
+/** The commands as values; null for an unreadable frame. */
 function read(protocol: JsonProtocol, texts: readonly string[]): readonly unknown[] | null {
   const bytes = Uint8Array.from(Buffer.from(`[${texts.join(",")}]`));
   const commands = texts.map(() => new Command());

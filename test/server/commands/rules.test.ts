@@ -1,4 +1,4 @@
-/** What holds for every frame: durability, credit, keys, idempotency, the end of connections. */
+/** Rules for every frame: durability, credit, keys, idempotency, the end of connections. */
 import { expect, test, vi } from "vitest";
 import type { CommandClient } from "./client.ts";
 import { type ProblemBody } from "../../support/answers/exchange.ts";
@@ -10,7 +10,7 @@ const JSON_TRUE = (n: number) => ({ n, status: 200, body: true });
 const codesOf = (answers: readonly { readonly body: unknown }[]) =>
   answers.map(({ body }) => (typeof body === "boolean" ? body : (body as ProblemBody).errorCode));
 
-/** Waits until the server has read what the client sent. */
+/** Waits until the server has read the client's frames. */
 async function isRead(stage: CommandStage, isTrue: () => boolean): Promise<void> {
   await until(isTrue);
   await stage.listening.settled();

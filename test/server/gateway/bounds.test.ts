@@ -19,7 +19,7 @@ import { requestOf } from "../../support/answers/exchange.ts";
 import { GatewayStage, until } from "../../support/gateway/stage.ts";
 import { TEST_SECRET, TestServer } from "../../support/server.ts";
 
-/** A link as the engine has it, whose gateway reads or does not. */
+/** The engine's end of a link to a gateway that reads or does not. */
 function newLink(reads: boolean) {
   const server = new TestServer();
   const authorization = `Bearer ${makeProof(TEST_SECRET)}`;

@@ -1,4 +1,4 @@
-/** Files for TLS that a gateway cannot use. */
+/** Unusable files for TLS. */
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";

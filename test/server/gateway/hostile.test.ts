@@ -1,4 +1,4 @@
-/** Nothing that a client or an engine sends ends a gateway, fills it, or answers another client. */
+/** No bytes of a client or an engine end a gateway, fill it, or answer another client. */
 import { connect } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { NodeSocket } from "../../../server/client/node-socket.ts";
@@ -235,7 +235,7 @@ test("a body in pieces is refused once while there is no engine", async () => {
   await until(() => text.includes("}"));
   await new Promise((resolve) => void setTimeout(resolve, 300));
   expect(text.match(/HTTP\/1\.1 503 /g)).toHaveLength(1);
-  // Each of these waits for its refusal: a request that shares its exchange gets none.
+  // Each waits for its refusal: a request with a shared exchange gets none.
   const answers = await Promise.all(
     ["2", "3", "4"].map((name) => sendRaw(port, headOf(`GET ${path(name)}`))),
   );

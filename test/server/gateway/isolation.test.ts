@@ -1,6 +1,6 @@
 /**
- * No organization reaches another through a gateway: the tests of keys, of foreign ids and of
- * command sockets, and requests that the link carries by the numbers of keys and events.
+ * Tenant isolation through a gateway: the tests of keys, of foreign ids and of command sockets, and
+ * requests with handles for keys and events.
  */
 import { expect, onTestFinished, test } from "vitest";
 import type { ProblemBody } from "../../support/answers/exchange.ts";

@@ -18,7 +18,7 @@ import { TEST_SECRET, TestServer, V2 } from "../../support/server.ts";
 
 const problemOf = ({ body }: { readonly body: unknown }) => JSON.parse(String(body)) as ProblemBody;
 
-/** Opens a link by hand. @returns What the engine sent, and how it ended. */
+/** Opens a link by hand. @returns The engine's messages, and the end. */
 async function openLink(port: number, proof = makeProof(TEST_SECRET)) {
   const seen = { messages: [] as Buffer[], status: 0, code: 0, isOpen: false };
   const server = new URL(`http://127.0.0.1:${port}`);
@@ -47,7 +47,7 @@ function lose(engine: HttpServer): void {
   engine.close();
 }
 
-/** Listens on a port whose connections have just been closed. */
+/** Listens on a port again, just after its connections have closed. */
 async function listenAgain(server: TestServer, port: number): Promise<void> {
   const options = { host: "127.0.0.1", port, onBroken: () => {} };
   let again = await listen(server.dispatch, options).catch(() => null);
@@ -95,7 +95,7 @@ test("many requests of the same moment go to the engine in few frames", async ()
 test("a rotated key without grace is refused at once, and the gateway forgets it", async () => {
   const stage = await GatewayStage.start();
   const { server, gateway } = stage;
-  // The second one goes by the number that the key got with the first.
+  // The second one goes by the handle from the first.
   for (const label of ["A1", "A3"]) expect((await stage.lock("s", [label])).status).toBe(200);
   expect(gateway.link.keyCount).toBe(1);
   const rotated = await server.post(`${V2}/keys/rotate`, { graceSeconds: 0 });

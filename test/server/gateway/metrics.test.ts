@@ -1,4 +1,4 @@
-/** How often the metrics of a gateway are computed. */
+/** The metrics of a gateway. */
 import { expect, test } from "vitest";
 import { GatewayMetrics } from "../../../server/gateway/front.ts";
 import { GatewayStage } from "../../support/gateway/stage.ts";

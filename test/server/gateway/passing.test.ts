@@ -1,4 +1,4 @@
-/** What a gateway passes on: every other path, bodies as they come, streams and sockets. */
+/** The relay of a gateway: every other path, chunked bodies, streams and sockets. */
 import { once } from "node:events";
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";

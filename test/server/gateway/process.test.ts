@@ -1,4 +1,4 @@
-/** Real processes: an engine and gateways that are killed while clients book, and TLS. */
+/** Real processes: kills of engine and gateways while clients book, and TLS. */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { request } from "node:https";
@@ -121,7 +121,7 @@ test("clients that gave up on a silent engine do not end the gateway", async () 
   expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200);
   process.kill(engine.pid, "SIGCONT");
   await untilReady(gateway.url);
-  // The call that was given up may have been carried out.
+  // The abandoned call may have been carried out.
   expect(await lock(() => [gateway.url], { ...own, session: "t" }, other)).toBe("200 true");
   expect((await gateway.kill("SIGTERM")).code).toBe(0);
 });

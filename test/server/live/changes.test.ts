@@ -273,7 +273,7 @@ test.each([
 });
 
 const SAFE_MAX = String(Number.MAX_SAFE_INTEGER);
-/** The smallest that is no safe integer, one that a double cannot hold, and more than 64 bits. */
+/** The smallest unsafe integer, one beyond a double, and more than 64 bits. */
 const UNSAFE = ["9007199254740992", "9007199254740993", "9223372036854775808", "1".repeat(30)];
 const EVENTS = { accept: "text/event-stream" };
 const BY_SEQUENCE: readonly (readonly [string, object])[] = [
@@ -310,7 +310,7 @@ test.each(["", "https://tickets.example.com"])(
       return [status, type.split(";")[0], headers.filter(([name]) => name === "Vary")];
     };
     expect(await variesOf({})).toEqual([200, "application/json", [["Vary", "Accept"]]]);
-    // Whether the page of another host may read the stream, Origin decides.
+    // Origin decides about pages of other hosts.
     const varies = allowed === "" ? "Accept" : "Accept, Origin";
     expect(await variesOf(EVENTS)).toEqual([200, "text/event-stream", [["Vary", varies]]]);
   },

@@ -1,6 +1,6 @@
 /**
- * A stream ends with the credential that opened it, and with no other. The objects of requests are
- * used again, so every test first uses tickets of others.
+ * A stream ends with its own credential. Request objects are reused, so every test first uses
+ * tickets of others.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
@@ -8,7 +8,7 @@ import { type House, TestServer, V2 } from "../../support/server.ts";
 import { HANDSHAKE } from "../../support/gateway/raw.ts";
 import { type Connection, Listening, until } from "../wire/connection.ts";
 
-/** Longer than a round in which the keys of all streams are judged. */
+/** Longer than a round of key revalidation. */
 const ROUND_MS = 1_000;
 /** On a busy machine: how soon a stream ends has a test of its own, with a clock. */
 const ENDED_MS_MAX = 10_000;
@@ -21,7 +21,7 @@ const BEGUN = { WebSocket: '"type":"snapshot"', EventSource: ":\n\n" };
 type Way = keyof typeof ENDED;
 const WAYS: readonly Way[] = ["WebSocket", "EventSource"];
 
-/** A key, or the token of a tenant that acts for an organization. */
+/** A key, or a tenant token acting for an organization. */
 interface Credential {
   readonly key: string;
   /** By the service clock. */

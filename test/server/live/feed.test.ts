@@ -1,4 +1,4 @@
-/** A feed with followers that join, leave, read slowly and come back. */
+/** A feed with followers: joining, leaving, reading slowly and coming back. */
 import { expect, test } from "vitest";
 import type { EventRow } from "../../../engine/catalog.ts";
 import type { EventChange } from "../../../engine/queries/history.ts";
@@ -11,11 +11,11 @@ const EVENT = { id: "event", partition: 1 } as EventRow;
 const BLOCK = 8;
 const NO_PLACES = { seats: [], areas: [], status: null, bookable: null } as const;
 
-/** Changes whose sequences follow each other, some of which memory has dropped. */
+/** Consecutive changes, some of them dropped from memory. */
 class Changes {
   last = 0;
   dropped = 0;
-  /** How often changes were read. */
+  /** Reads of changes. */
   reads = 0;
   #onChanged: () => void = () => {};
 
@@ -62,9 +62,9 @@ class Follower implements FeedFollower {
   position: number;
   deliveries = 0;
   deliveryMs = 0;
-  /** How often it was told that it has all. */
+  /** Deliveries marked as the last. */
   ends = 0;
-  /** How often its changes were not in memory. */
+  /** Times memory lacked its changes. */
   falls = 0;
 
   constructor(feed: Feed, position = feed.position) {
@@ -87,7 +87,7 @@ class Follower implements FeedFollower {
   }
 }
 
-/** It reads itself what memory has dropped, and joins again. */
+/** It reads dropped changes itself, and joins again. */
 class Reader extends Follower {
   readonly changes: Changes;
   isGone = false;
@@ -142,7 +142,7 @@ test("changes are read once for all who lack the same, also when they began apar
     feed.wake(follower);
   }
   await expect.poll(() => followers.every(({ position }) => position === 10 * BLOCK)).toBe(true);
-  // Four beginnings, whose blocks end together.
+  // Four beginnings of blocks with a common end.
   expect(changes.reads).toBe(4 + 9);
 });
 

@@ -96,7 +96,7 @@ class OnSale {
   }
 }
 
-/** The states that changes up to a sequence lead to. */
+/** The states after the changes up to a sequence. */
 function fold(start: ReadonlyMap<number, string>, changes: readonly StreamChange[], until: number) {
   const states = new Map(start);
   for (const { sequence, seats } of changes) {

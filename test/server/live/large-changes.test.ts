@@ -15,10 +15,10 @@ const SEATS_OF_ROW = 300;
 const UNREAD_MS_MAX = 20_000;
 const EVENTS = ["Accept: text/event-stream"];
 const READS = { timeout: 30_000, interval: 250 };
-/** The kernel has taken what it takes after this much time, in milliseconds. */
+/** The kernel's buffers are full after this time, in milliseconds. */
 const FULL_MS = 100;
 
-/** An event whose seats all get another price at once. */
+/** An event with one change for all seats: another price. */
 class LargeEvent {
   readonly listening: Listening;
   readonly #eventId: string;
@@ -44,7 +44,7 @@ class LargeEvent {
     return new LargeEvent(await Listening.start(limits), rowCount);
   }
 
-  /** A client that has caught up. */
+  /** A caught-up client. */
   async follow(path: string, headers: readonly string[], known: string): Promise<Connection> {
     const { server } = this.listening;
     const connection = await this.listening.connection();
@@ -68,8 +68,8 @@ class LargeEvent {
   }
 
   /**
-   * Changes the seats until the connection of a client that does not read is full. The kernel makes
-   * more room a few times, so what waits may still leave at first.
+   * Changes the seats until the connection of a paused client is full. The kernel makes more room a
+   * few times, so waiting bytes may still leave at first.
    */
   async changeUntilWaiting(): Promise<void> {
     const { answers } = this.listening.http.stats;
@@ -79,7 +79,7 @@ class LargeEvent {
     }
   }
 
-  /** Waits until each client has the last change, and expects that none is missing. */
+  /** Waits until each client has the last change, with no gap. */
   async expectAll(connections: readonly Connection[]): Promise<void> {
     const { engine } = this.listening.server;
     const last = `"sequence":${engine.sequence},`;

@@ -1,4 +1,4 @@
-/** What clients that follow events can make grow, and its bounds. */
+/** Bounds of everything followers can make grow. */
 import { expect, test } from "vitest";
 import { WAITING_BYTES_MAX } from "../../../server/live/feed.ts";
 import { EventMaps, MAPS_MAX } from "../../../server/live/map.ts";

@@ -1,4 +1,4 @@
-/** Very many clients that follow an event come again together, as after a restart. */
+/** Very many followers reconnect together, as after a restart. */
 import { expect, test } from "vitest";
 import { AuditGap, type AuditQuestion } from "../../../engine/queries/history.ts";
 import { ASKER_MAX, WaitingQuestions } from "../../../persistence/audit/thread.ts";
@@ -10,7 +10,7 @@ import { StreamClient } from "./stream-client.ts";
 /** More than may ask the trail at a time. */
 const CLIENTS = 3 * ASKER_MAX;
 
-/** A server whose changes are in the trail only, with the bounds of the real one. */
+/** A server with changes in the trail only, and the bounds of the real one. */
 async function start() {
   const waiting = new WaitingQuestions();
   const audit: AuditTrail = {

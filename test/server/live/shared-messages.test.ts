@@ -1,4 +1,4 @@
-/** Messages that many clients ask for. */
+/** Messages shared by many clients. */
 import { expect, onTestFinished, test, vi } from "vitest";
 import {
   type ChangesMessage,

@@ -11,7 +11,7 @@ interface Turn {
 
 const OF_SLICE_MS = 0.25;
 
-/** A thread that does slices and other work. */
+/** A thread with slices and other work. */
 class Thread {
   nowMs = 1_000;
   activeMs = 500;
@@ -33,7 +33,7 @@ class Thread {
     this.activeMs += ms;
   }
 
-  /** @param isEndless - Whether more is left after a slice, until the test is over. */
+  /** @param isEndless - True to leave more after each slice, until the test is over. */
   add(isEndless: boolean): void {
     let isLeft = isEndless;
     onTestFinished(() => {
@@ -50,7 +50,7 @@ class Thread {
     });
   }
 
-  /** @returns The share of the time that the slices had. */
+  /** @returns The share of the slices. */
   async play(turns: number, { otherMs, idleMs }: Turn): Promise<number> {
     const [startMs, startSlicesMs] = [this.nowMs, this.slicesMs];
     for (let turn = 0; turn < turns; turn++) {

@@ -1,4 +1,4 @@
-/** A client of the stream that keeps the states that its messages lead to. */
+/** A client of the stream: keeps the states after its messages. */
 import { unpack } from "msgpackr";
 import { WebSocket } from "undici";
 import type { TestServer } from "../../support/server.ts";
@@ -23,7 +23,7 @@ export class StreamClient extends WaitingSocket {
   readonly messages: StreamMessage[] = [];
   /** By seat id: a letter, as in the map. */
   readonly states = new Map<number, string>();
-  /** The last record that it knows. */
+  /** The last known record. */
   sequence = 0;
 
   /** @param url - Of the stream, as ws. */
@@ -77,3 +77,13 @@ export async function makeMessage(server: TestServer): Promise<void> {
     await new Promise(setImmediate);
   }
 }
+
+/** By seat id: the letter of the listed state. */
+export async function listed(server: TestServer): Promise<Map<number, string>> {
+  const seats = await server.seats();
+  return new Map(seats.map(({ seatId, state }) => [seatId, state?.[0] ?? "-"]));
+}
+
+/** The last record of the event of A. */
+export const sequenceOf = ({ engine, a }: TestServer) =>
+  engine.state.sequenceOf(engine.state.catalog.events.get(a.eventId)!);

@@ -1,4 +1,4 @@
-/** Streams that are open cost little memory, however much they were sent. */
+/** Open streams cost little memory, however much they were sent. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { sleep } from "../../support/server-process.ts";

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { type ServerOptions, TestServer, V2 } from "../../support/server.ts";
 import { Listening } from "../wire/connection.ts";
-import { StreamClient } from "./stream-client.ts";
+import { listed, sequenceOf, StreamClient } from "./stream-client.ts";
 import type { AuditTrail } from "../../../server/live/changes.ts";
 
 interface Stage {
@@ -20,15 +20,6 @@ async function start(options: ServerOptions = {}): Promise<Stage> {
     StreamClient.open(url + query, key, protocols);
   return { server, base, open, settled: () => listening.settled() };
 }
-
-/** By seat id: the letter of the state that the listing shows. */
-async function listed(server: TestServer): Promise<Map<number, string>> {
-  const seats = await server.seats();
-  return new Map(seats.map(({ seatId, state }) => [seatId, state?.[0] ?? "-"]));
-}
-
-const sequenceOf = ({ engine, a }: TestServer) =>
-  engine.state.sequenceOf(engine.state.catalog.events.get(a.eventId)!);
 
 async function bookAll(server: TestServer): Promise<void> {
   await server.book("lock", "ann", "A1", "A2", "Pit:3");
@@ -127,16 +118,6 @@ test("a record that does not exist is answered with a snapshot", async () => {
   const client = await open("?since=999999");
   await client.until(sequenceOf(server));
   expect(client.messages[0]!.type).toBe("snapshot");
-});
-
-test("the deletion of the event is the last change, then the stream ends with 4004", async () => {
-  const { server, open } = await start();
-  const client = await open();
-  await client.until(sequenceOf(server));
-  const { a, world } = server;
-  world.must("deleteEvent", a.caller, { eventId: a.eventId });
-  expect((await client.closed).code).toBe(4004);
-  expect(client.messages.at(-1)!.changes!.at(-1)!.call).toBe("deleteevent");
 });
 
 test("streams end within a second of their key, and when the server stops", async () => {

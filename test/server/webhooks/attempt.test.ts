@@ -26,7 +26,7 @@ const to = (port: number, allowsPrivate = true, timeMsMax?: number): Promise<Att
     timeMsMax,
   );
 
-/** A server that answers each request in the same way. @returns Its port, and what it received. */
+/** A server with one answer. @returns Its port, and its requests. */
 async function receiver(answer: (response: http.ServerResponse) => void) {
   const received: { url: string; headers: http.IncomingHttpHeaders; body: string }[] = [];
   const server = http.createServer((request, response) => {

@@ -1,4 +1,4 @@
-/** Deliveries of a real server to a real receiver, which checks their signatures. */
+/** Deliveries of a real server to a real receiver with signature checks. */
 import fs from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";

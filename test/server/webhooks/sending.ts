@@ -1,4 +1,4 @@
-/** A courier with a real engine, trail and file, whose receivers answer as a test says. */
+/** A courier with a real engine, trail and file, and fake receivers. */
 import path from "node:path";
 import { onTestFinished } from "vitest";
 import type { WebhookRow } from "../../../engine/catalog.ts";
@@ -34,7 +34,7 @@ export class Sending {
   readonly sent: Sent[] = [];
   readonly disabled: [webhookId: number, reason: string][] = [];
   nowMs = START_MS;
-  /** What a receiver answers; null for nothing. */
+  /** The receivers' answer; null for none. */
   answer: (sent: Sent) => AttemptResult | null = () => OK;
   courier: Courier;
   file: DeliveryFile;
@@ -84,7 +84,7 @@ export class Sending {
     return { ...row, secrets, version: (this.#version += 1) };
   }
 
-  /** As after a kill: what is not in the file is gone. */
+  /** As after a kill: only the file survives. */
   restart(): void {
     this.courier.close();
     [this.file, this.courier] = this.#open();
@@ -98,7 +98,7 @@ export class Sending {
     return row;
   }
 
-  /** @param isHeard - Whether the courier hears of it at once. */
+  /** @param isHeard - True when the courier hears of it at once. */
   update({ id, url }: WebhookRow, members: Partial<WebhookBody>, isHeard = true): WebhookRow {
     const body = { url, events: ["change" as const], ...members, id };
     const row = this.world.must("updateWebhook", this.world.caller, { body });

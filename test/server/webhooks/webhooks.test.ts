@@ -6,11 +6,11 @@ import { LISTS_MAX, type StartWebhookThread, Webhooks } from "../../../server/we
 import type { World } from "../../support/engine.ts";
 import { TestServer } from "../../support/server.ts";
 
-/** A program of the thread that does nothing. */
+/** An idle program of the thread. */
 const IDLE = programOf(`import { parentPort } from "node:worker_threads";
    parentPort.on("message", ({ name }) => name === "end" && parentPort.close());`);
 
-/** A program that reports the limits of its thread. */
+/** A program reporting the limits of its thread. */
 const TELLING = programOf(`import { parentPort, resourceLimits } from "node:worker_threads";
    parentPort.postMessage({ event: "report", value: JSON.stringify(resourceLimits) });
    parentPort.on("message", ({ name }) => name === "end" && parentPort.close());`);

@@ -1,6 +1,6 @@
 /**
- * Connections of the command socket without a network: the code of the server from a frame to its
- * answers, on any engine. A command is decided while it is sent, so that a model can follow.
+ * Connections of the command socket without a network: the server's code from a frame to its
+ * answers, on any engine. A command is decided while it is sent, so a model can follow.
  */
 import type { BookingKind, CommandOf } from "../../../engine/commands.ts";
 import { type FieldError, Result } from "../../../engine/results.ts";
@@ -46,7 +46,7 @@ export function isBooking(command: { readonly kind: string }): command is Bookin
   return (CALLS as readonly string[]).includes(command.kind);
 }
 
-/** Whether the binary layout can say it. */
+/** @returns True when the binary layout can say it. */
 export function hasLayout({ body }: BookingCommand): boolean {
   const isWhole = (n: unknown) => Number.isInteger(n) && (n as number) > 0;
   return (
@@ -154,7 +154,7 @@ function grantedOf(value: boolean): LineAnswer {
   return { refused: Result.OK, value, errors: [] };
 }
 
-/** With the refused values, of which the binary layout has only the position. */
+/** With the refused values: the binary layout has positions only. */
 function withValues(answer: LineAnswer, { body }: BookingCommand): LineAnswer {
   const errors = answer.errors.map((error) => {
     const [, list, position, member] = /^(\w+)\[(\d+)\]\.(\w+)$/.exec(error.field) ?? [];
@@ -172,7 +172,7 @@ class JsonLine extends Line {
 
   protected frame(n: number, { kind: call, eventId, body }: BookingCommand): void {
     const { fences, ...usual } = body;
-    // A command that names fences, even none, goes the general way.
+    // Fences, even none, take the general way.
     const named = fences === null ? usual : body;
     const bytes = Buffer.from(JSON.stringify([{ n, call, eventId, ...named }]));
     this.connection.message(Uint8Array.from(bytes).buffer, false);
