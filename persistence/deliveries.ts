@@ -41,6 +41,12 @@ export interface DeliveryRow {
   readonly nextAtMs: number | null;
 }
 
+export interface DeliveryPage {
+  /** The newest first. */
+  readonly rows: readonly DeliveryRow[];
+  readonly total: number;
+}
+
 export interface Lane {
   readonly webhookId: number;
   readonly partition: number;
@@ -282,8 +288,7 @@ export class DeliveryFile {
     return Number(this.#sql.row("SELECT count(*) AS count FROM lanes")!["count"]);
   }
 
-  /** @returns A page of the deliveries of a webhook, the newest first, and how many there are. */
-  list(webhookId: number, offset: number, limit: number): { rows: DeliveryRow[]; total: number } {
+  list(webhookId: number, offset: number, limit: number): DeliveryPage {
     const where = "FROM deliveries WHERE webhookId = ?";
     const total = Number(this.#sql.row(`SELECT count(*) AS count ${where}`, webhookId)!["count"]);
     const page = `SELECT * ${where} ORDER BY number DESC LIMIT ? OFFSET ?`;

@@ -1,4 +1,4 @@
-/** What the stream of an event carries. */
+/** The messages of a stream. */
 
 /** The state of a seat; null when it has no price, or is not listed any more. */
 export type SeatState = "ACTIVE" | "LOCKED" | "SOLD" | "BLOCKED" | null;
@@ -15,7 +15,7 @@ export interface AreaState {
 
 /** All seats and areas of an event, as in the answer of `map/`. */
 export interface EventMap {
-  /** The last record of the event that the map reflects. */
+  /** The event's last record in the map. */
   readonly sequence: number;
   /** Such as `PUBLISHED`. */
   readonly status: string;
@@ -44,7 +44,7 @@ export interface ChangedSeat {
   readonly expiresAt?: string;
 }
 
-/** What one record changed, with the values after it. */
+/** The changes of one record, with the values after it. */
 export interface Change {
   readonly sequence: number;
   /** The change of the event before it. */
@@ -58,8 +58,8 @@ export interface Change {
   readonly holdType?: string;
   readonly seats: readonly ChangedSeat[];
   readonly areas: readonly AreaState[];
-  /** Where the status of the event changes. */
+  /** After a change of the status. */
   readonly status?: string;
-  /** Where it changes whether the event can be booked. */
+  /** After a change of it. */
   readonly bookable?: boolean;
 }

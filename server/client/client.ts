@@ -1,7 +1,7 @@
 /**
- * `frontrow/client`, which exports the stream, too. Booking commands over one connection: commands
- * of the same moment share frames. After a break, commands without an answer are sent again with
- * their idempotency keys, so each has its one effect.
+ * `frontrow/client`. Booking commands over one connection: commands of the same moment share
+ * frames. After a break, unanswered commands are sent again with their idempotency keys, so each
+ * has its one effect.
  */
 import { Addresses, Connection } from "./connection.ts";
 import { endpointOf, type Socket, type WebSocketClass } from "./socket.ts";
@@ -16,18 +16,18 @@ const PROTOCOL = "frontrow.commands.v1+json";
 /** The frames of this client cannot be read or are too large, or its key has ended. */
 const FINAL_CODES = [1007, 4001, 4009];
 const OK = 200;
-/** Of refusals after which the command can be sent again, and which say that it had no effect. */
+/** Error codes of retryable refusals, which had no effect. */
 const [MOVING, MOVED] = ["ORGANIZATION_MOVING", "ORGANIZATION_MOVED"];
 const MOVING_PAUSE_MS = 500;
-/** Of a frame: the brackets, and what separates two commands. */
+/** Of a frame: the brackets, and the separator of two commands. */
 const [LIST_BYTES, COMMA_BYTES] = [2, 1];
 const BYTES_OF_CHARACTER_MAX = 3;
-/** The bytes of a longer text are counted; for others, most that they can be is enough. */
+/** Longer texts are counted; for others the upper bound is enough. */
 const LONG = 300;
 const CLOSED = "the client has been closed";
 const encoder = new TextEncoder();
 
-/** How to connect, and as whom. */
+/** Servers, credentials and retries of a command client. */
 export interface CommandClientOptions {
   /**
    * Of the server, such as `https://tickets.example`. Of several, such as those of a cluster, the
@@ -39,8 +39,8 @@ export interface CommandClientOptions {
   /** Further headers of the handshake, such as `X-Organization-ID`. */
   readonly headers?: Readonly<Record<string, string>>;
   /**
-   * Whether commands are sent again after a break; true by default. Each then has an idempotency
-   * key. Otherwise they end with `OutcomeUnknown`.
+   * Retries after a break, with an idempotency key for each command; true by default. Otherwise
+   * commands end with `OutcomeUnknown`.
    */
   readonly repeats?: boolean;
   /** The class of WebSockets; in browsers `WebSocket` by default, in Node a part of this client. */
@@ -80,13 +80,13 @@ export class CommandClient {
   readonly #connection: Connection;
   readonly #repeats: boolean;
   #socket: Socket | null = null;
-  /** Null until the server has said what it takes. */
+  /** Null until the server's first message. */
   #credit: Credit | null = null;
-  /** Commands that were sent and not answered, oldest first, by their numbers. */
+  /** Sent commands without an answer, oldest first, by their numbers. */
   readonly #sent = new Map<number, Waiting>();
-  /** Commands that wait to be sent. */
+  /** Unsent commands. */
   #unsent: [number, Waiting][] = [];
-  /** Commands that wait until their organization has moved. */
+  /** Commands of an organization on the move. */
   #postponed: [number, Waiting][] = [];
   #number = 0;
   #isFlushAhead = false;
@@ -127,12 +127,12 @@ export class CommandClient {
     return this.send("lock", booking);
   }
 
-  /** Releases what a session has locked. */
+  /** Releases a session's locks. */
   unlock(booking: Booking): Promise<Result> {
     return this.send("unlock", booking);
   }
 
-  /** Sells what a session has locked. */
+  /** Sells a session's locks. */
   sale(booking: Booking): Promise<Result> {
     return this.send("sale", booking);
   }
@@ -142,7 +142,7 @@ export class CommandClient {
     return this.send("revertsale", booking);
   }
 
-  /** Sells what nobody has locked. */
+  /** Sells free seats and places. */
   directSale(booking: Booking): Promise<Result> {
     return this.send("directsale", booking);
   }
@@ -181,14 +181,14 @@ export class CommandClient {
     return { ...booking, idempotencyKey: globalThis.crypto.randomUUID() };
   }
 
-  /** Waits for the answers to everything that was sent, and closes the connection. */
+  /** Waits for all answers, and closes the connection. */
   async close(): Promise<void> {
     this.#isClosing = true;
     this.#closeWhenAnswered();
     await this.#ended;
   }
 
-  /** Closes the connection at once. Commands that were sent end with `OutcomeUnknown`. */
+  /** Closes the connection at once. Unanswered commands end with `OutcomeUnknown`. */
   destroy(): void {
     this.#isClosing = true;
     for (const { reject } of this.#sent.values()) reject(new OutcomeUnknown());
@@ -203,7 +203,7 @@ export class CommandClient {
     this.#connection.close();
   }
 
-  /** Commands that are sent in the same moment come into the same frames. */
+  /** Commands of the same moment share frames. */
   #flushSoon(): void {
     if (this.#isFlushAhead) return;
     this.#isFlushAhead = true;
@@ -311,14 +311,14 @@ export interface Area {
   readonly capacity: number;
 }
 
-/** What a command is about, as in the body of the HTTP call. */
+/** The subject of a command, as in the body of the HTTP call. */
 export interface Booking {
   readonly eventId: string;
   readonly sessionId?: string | null;
   readonly seats?: readonly Seat[];
   readonly groupOfSeats?: readonly Area[];
   readonly holdType?: string | null;
-  /** By default a client that repeats commands makes one. */
+  /** By default made by a client with `repeats`. */
   readonly idempotencyKey?: string;
 }
 
@@ -342,7 +342,7 @@ export interface Problem {
   readonly errors: readonly FieldProblem[];
 }
 
-/** The result of a command. `value` is what the HTTP call returns. */
+/** The result of a command. `value` is the answer of the HTTP call. */
 export type Result =
   | { readonly ok: true; readonly value: boolean }
   | { readonly ok: false; readonly problem: Problem };

@@ -1,4 +1,4 @@
-/** A WebSocket that is opened again after a break, with growing pauses between the attempts. */
+/** A WebSocket with reconnects, and growing pauses between the attempts. */
 import {
   type Address,
   type OpenSocket,
@@ -10,7 +10,7 @@ import {
 /** The first pause; each is twice as long as the one before, up to the longest. */
 const PAUSE_MS_MIN = 100;
 const PAUSE_MS_MAX = 5_000;
-/** Statuses of a refused handshake that may be another one later. */
+/** Retryable statuses of a refused handshake. */
 const [TOO_MANY_REQUESTS, SERVER_ERROR, STATUS_MAX] = [429, 500, 599];
 
 /** The server does not want the connection, and will not want it later. */
@@ -35,11 +35,11 @@ export interface ConnectionEvents {
 }
 
 export interface ConnectionOptions {
-  /** Codes of a close after which another attempt would end in the same way. */
+  /** Close codes without a retry. */
   readonly finalCodes: readonly number[];
-  /** Called with the address to which a handshake was redirected; the next attempt goes there. */
+  /** A handshake was redirected; the next attempt goes there. */
   readonly moved: (location: string) => void;
-  /** By default that of the platform. */
+  /** By default the platform's. */
   readonly webSocket?: WebSocketClass | undefined;
 }
 
@@ -82,7 +82,7 @@ export class Connection {
 
   #connect(address: Address, open: OpenSocket): void {
     let isOpen = false;
-    /** Nobody listens to a connection that was given up. */
+    /** An abandoned connection has no listener. */
     const isPresent = () => this.#socket === socket;
     let socket: Socket | null = null;
     try {
@@ -171,7 +171,7 @@ function isFinalStatus(status: number): boolean {
   return status !== TOO_MANY_REQUESTS && status < SERVER_ERROR && status <= STATUS_MAX;
 }
 
-/** Null in Node, whose `WebSocket` cannot send a key. */
+/** Null in Node: its `WebSocket` cannot send a key. */
 function browserClass(): WebSocketClass | null {
   const { process, WebSocket } = globalThis as {
     readonly process?: { readonly versions?: { readonly node?: string } };
@@ -180,15 +180,14 @@ function browserClass(): WebSocketClass | null {
   return process?.versions?.node === undefined ? (WebSocket ?? null) : null;
 }
 
-// The addresses of servers of which one answers: a leader and its standbys. `/readyz` says 200 on
-// the leader alone.
+// The addresses of a leader and its standbys. `/readyz` says 200 on the leader alone.
 
-/** How long a server may take to say whether it is the leader. */
+/** Timeout of a probe. */
 const PROBE_MS_MAX = 2_000;
 
 export class Addresses {
   readonly #urls: string[];
-  /** The position of the server that answered last. */
+  /** The server in use. */
   #present = 0;
 
   /** @param urls - A base URL, or several. */
@@ -223,7 +222,7 @@ export class Addresses {
     const { origin } = new URL(location.replace(/^ws/, "http"));
     const known = this.#urls.indexOf(origin);
     this.#present = known === -1 ? 0 : known;
-    // The servers that it has left would send the client on again and again.
+    // The former servers would redirect the client again and again.
     if (known === -1) this.#urls.splice(0, this.#urls.length, origin);
   }
 }

@@ -1,6 +1,6 @@
-/** A WebSocket on `node:http`: Node 20 has none, and that of a browser cannot send a key. */
+/** A WebSocket on `node:http`: Node 20 has none, and a browser's cannot send a key. */
 import { createHash, randomBytes, randomFillSync } from "node:crypto";
-import { type IncomingMessage, request as requestHttp } from "node:http";
+import { type IncomingMessage, type OutgoingHttpHeaders, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import type { Duplex } from "node:stream";
 import { text as textOf } from "node:stream/consumers";
@@ -9,78 +9,128 @@ import { type Address, CLOSED_WITHOUT_CODE, type Socket, type SocketEvents } fro
 const ACCEPT_SUFFIX = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 /** The server sends a ping every 30 seconds: after this time without a byte it has gone. */
 export const SILENT_MS_MAX = 75_000;
+const CLOSE_MS_MAX = 5_000;
 const CODE_BYTES = 2;
-const NO_BYTES = new Uint8Array(0);
 
 export function openNodeSocket(address: Address, events: SocketEvents): Socket {
-  return new NodeSocket(address, events);
+  const url = new URL(address.url.replace(/^ws/, "http"));
+  const { protocol, headers } = address;
+  const socket = new NodeSocket(
+    {
+      server: url,
+      path: url.pathname + url.search,
+      headers: { ...headers, "Sec-WebSocket-Protocol": protocol },
+      masks: true,
+    },
+    {
+      opened() {
+        socket.limitSilence(SILENT_MS_MAX);
+        events.opened();
+      },
+      message: (payload) => events.message(payload.toString()),
+      async refused(response) {
+        const text = await textOf(response).catch(() => "");
+        events.closed(response.statusCode!, text, response.headers.location);
+      },
+      closed: (code, reason) => events.closed(code, reason),
+    },
+  );
+  return { send: (text) => socket.send(Buffer.from(text), false), close: () => socket.close() };
 }
 
-class NodeSocket implements Socket {
-  readonly #events: SocketEvents;
+export interface NodeSocketRequest {
+  /** With the scheme `http` or `https`. */
+  readonly server: URL;
+  /** Never resolved as a URL, so it cannot name another server. */
+  readonly path: string;
+  readonly headers: OutgoingHttpHeaders;
+  /**
+   * Masks protect from intermediaries deceived by a page of a browser; between our own programs
+   * zeros leave the bytes as they are.
+   */
+  readonly masks?: boolean;
+}
+
+export interface NodeSocketEvents {
+  opened(protocol: string): void;
+  message(payload: Buffer, isBinary: boolean): void;
+  /** The handshake was answered otherwise. Nothing follows. */
+  refused(response: IncomingMessage): void;
+  /** Called once, unless the handshake was refused. */
+  closed(code: number, reason: string): void;
+}
+
+export class NodeSocket {
+  readonly #events: NodeSocketEvents;
+  readonly #masks: boolean;
   readonly #frames = new FrameReader();
   readonly #request: ReturnType<typeof requestHttp>;
   #stream: Duplex | null = null;
-  /** The frames of a message that has not come whole. */
+  /** The frames of an incomplete message, and their bytes. */
   #parts: Buffer[] = [];
+  #partBytes = 0;
+  #isBinary = false;
   #code = CLOSED_WITHOUT_CODE;
   #reason = "";
   #hasClosed = false;
 
-  constructor({ url, protocol, headers }: Address, events: SocketEvents) {
+  constructor(
+    { server, path, headers, masks = false }: NodeSocketRequest,
+    events: NodeSocketEvents,
+  ) {
     this.#events = events;
-    const isSecure = url.startsWith("wss:");
+    this.#masks = masks;
     const key = randomBytes(16).toString("base64");
-    this.#request = (isSecure ? requestHttps : requestHttp)(url.replace(/^ws/, "http"), {
+    const upgrade = { Connection: "Upgrade", Upgrade: "websocket", "Sec-WebSocket-Version": "13" };
+    this.#request = (server.protocol === "https:" ? requestHttps : requestHttp)(server, {
       agent: false,
-      headers: {
-        ...headers,
-        Connection: "Upgrade",
-        Upgrade: "websocket",
-        "Sec-WebSocket-Version": "13",
-        "Sec-WebSocket-Key": key,
-        "Sec-WebSocket-Protocol": protocol,
-      },
+      path,
+      headers: { ...headers, ...upgrade, "Sec-WebSocket-Key": key },
     });
     this.#request
       .on("upgrade", (response, stream, head) => {
         const accept = createHash("sha1")
           .update(key + ACCEPT_SUFFIX)
           .digest("base64");
-        if (response.headers["sec-websocket-accept"] === accept) this.#opened(stream, head);
-        else stream.destroy();
+        const protocol = response.headers["sec-websocket-protocol"] ?? "";
+        if (response.headers["sec-websocket-accept"] === accept) this.#open(stream, head, protocol);
+        else {
+          stream.destroy();
+          this.#closed(CLOSED_WITHOUT_CODE, "the handshake was answered wrongly");
+        }
       })
-      .on("response", (response) => void this.#refused(response))
+      .on("response", (response) => {
+        this.#hasClosed = true;
+        this.#events.refused(response);
+      })
       .on("error", (error) => this.#closed(CLOSED_WITHOUT_CODE, error.message))
       .end();
   }
 
-  async #refused(response: IncomingMessage): Promise<void> {
-    const text = await textOf(response).catch(() => "");
-    this.#closed(response.statusCode!, text, response.headers.location);
-  }
-
-  #opened(stream: Duplex, head: Buffer): void {
+  #open(stream: Duplex, head: Buffer, protocol: string): void {
     this.#stream = stream;
-    const { socket } = this.#request;
-    socket?.setNoDelay(true);
-    socket?.setTimeout(SILENT_MS_MAX, () => stream.destroy());
+    this.#request.socket?.setNoDelay(true);
+    if (head.length > 0) stream.unshift(head);
+    // A reader without room pauses now, before the first message.
+    this.#events.opened(protocol);
     stream
       .on("data", (piece: Buffer) => this.#take(piece))
       .on("error", () => {})
       .on("end", () => stream.end())
       .on("close", () => this.#closed(this.#code, this.#reason));
-    this.#events.opened();
-    if (head.length > 0) this.#take(head);
   }
 
   #take(piece: Buffer): void {
     for (const frame of this.#frames.read(piece)) this.#handle(frame);
-    if (this.#frames.isTooLong) this.#stream?.destroy();
+    if (this.#frames.isTooLong) this.destroy();
   }
 
   #handle({ opcode, isFinal, payload }: Frame): void {
-    if (opcode === Opcode.PING) this.#write(Opcode.PONG, payload);
+    if (opcode <= Opcode.BINARY) {
+      if (opcode !== Opcode.CONTINUATION) this.#isBinary = opcode === Opcode.BINARY;
+      if (isFinal && this.#parts.length === 0) this.#events.message(payload, this.#isBinary);
+      else this.#collect(payload, isFinal);
+    } else if (opcode === Opcode.PING) this.#write(Opcode.PONG, payload);
     else if (opcode === Opcode.CLOSE) {
       if (payload.length >= CODE_BYTES) {
         this.#code = payload.readUInt16BE(0);
@@ -88,32 +138,69 @@ class NodeSocket implements Socket {
       }
       this.#write(Opcode.CLOSE, payload.subarray(0, CODE_BYTES));
       this.#stream?.end();
-    } else if (opcode === Opcode.TEXT || opcode === Opcode.CONTINUATION) {
-      this.#parts.push(payload);
-      if (!isFinal) return;
-      const parts = this.#parts;
-      this.#parts = [];
-      this.#events.message((parts.length === 1 ? parts[0]! : Buffer.concat(parts)).toString());
     }
   }
 
-  #write(opcode: number, payload: Uint8Array): void {
-    this.#stream?.write(frameOf(opcode, payload));
+  #collect(payload: Buffer, isFinal: boolean): void {
+    this.#parts.push(payload);
+    this.#partBytes += payload.length;
+    if (this.#partBytes > FRAME_BYTES_MAX) this.destroy();
+    else if (isFinal) {
+      const message = Buffer.concat(this.#parts);
+      this.#parts = [];
+      this.#partBytes = 0;
+      this.#events.message(message, this.#isBinary);
+    }
   }
 
-  #closed(code: number, reason: string, location?: string): void {
+  #closed(code: number, reason: string): void {
     if (this.#hasClosed) return;
     this.#hasClosed = true;
-    this.#events.closed(code, reason, location);
+    this.#events.closed(code, reason);
   }
 
-  send(text: string): void {
-    this.#write(Opcode.TEXT, Buffer.from(text));
+  /**
+   * @param payload - It is copied.
+   * @param onLeft - Called when it has left this process.
+   */
+  send(payload: Uint8Array, isBinary: boolean, onLeft?: () => void): void {
+    this.#write(isBinary ? Opcode.BINARY : Opcode.TEXT, payload, onLeft);
   }
 
-  close(): void {
-    if (this.#stream === null) this.#request.destroy();
-    else this.#write(Opcode.CLOSE, NO_BYTES);
+  #write(opcode: number, payload: Uint8Array, onLeft?: () => void): void {
+    this.#stream?.write(frameOf(opcode, payload, this.#masks), onLeft);
+  }
+
+  /** Closes the connection when nothing has come for so long. To be called once it is open. */
+  limitSilence(ms: number): void {
+    this.#request.socket?.setTimeout(ms, () => this.destroy());
+  }
+
+  pause(): void {
+    this.#stream?.pause();
+  }
+
+  resume(): void {
+    this.#stream?.resume();
+  }
+
+  /** Sends a close frame; `closed` follows, also when the server does not answer. */
+  close(code?: number): void {
+    if (this.#stream === null) {
+      this.destroy();
+      return;
+    }
+    const payload = Buffer.alloc(code === undefined ? 0 : CODE_BYTES);
+    if (code !== undefined) payload.writeUInt16BE(code);
+    this.#write(Opcode.CLOSE, payload);
+    // Paused, it would never see the end of the connection.
+    this.#stream.resume();
+    this.limitSilence(CLOSE_MS_MAX);
+  }
+
+  destroy(): void {
+    this.#request.destroy();
+    this.#stream?.destroy();
   }
 }
 
@@ -137,17 +224,8 @@ export interface Frame {
   readonly payload: Buffer;
 }
 
-/** Clients mask what they send, so that nothing on the way takes it for another protocol. */
-export function frameOf(opcode: number, payload: Uint8Array): Buffer {
-  const bytes = plainFrameOf(opcode, payload);
-  const start = bytes.length - payload.length;
-  const mask = randomFillSync(bytes.subarray(start - MASK_BYTES, start));
-  for (let i = start; i < bytes.length; i++) bytes[i]! ^= mask[(i - start) % MASK_BYTES]!;
-  return bytes;
-}
-
-/** A frame whose mask is zeros, so that its payload stays as it is. */
-export function plainFrameOf(opcode: number, payload: Uint8Array): Buffer {
+/** @param masks - False for a mask of zeros. */
+export function frameOf(opcode: number, payload: Uint8Array, masks = true): Buffer {
   const { length } = payload;
   const lengthBytes = length < TWO_BYTES ? 0 : length <= UINT16_MAX ? 2 : 8;
   const headBytes = 2 + lengthBytes + MASK_BYTES;
@@ -161,21 +239,24 @@ export function plainFrameOf(opcode: number, payload: Uint8Array): Buffer {
     bytes[1] = MASKED | EIGHT_BYTES;
     bytes.writeBigUInt64BE(BigInt(length), 2);
   }
-  bytes.writeUInt32LE(0, headBytes - MASK_BYTES);
+  const mask = bytes.subarray(headBytes - MASK_BYTES, headBytes).fill(0);
   bytes.set(payload, headBytes);
+  if (!masks) return bytes;
+  randomFillSync(mask);
+  for (let i = 0; i < length; i++) bytes[headBytes + i]! ^= mask[i % MASK_BYTES]!;
   return bytes;
 }
 
-/** Puts the frames of a server together from the pieces in which they arrive. */
+/** Reassembles a server's frames from pieces. */
 export class FrameReader {
   #pieces: Buffer[] = [];
   #bytes = 0;
-  /** Bytes that the next frame takes at least: a large one is not joined for each of its pieces. */
+  /** Minimum bytes of the next frame: a large one is not joined for each of its pieces. */
   #needed = 2;
   /** A frame announces more than `FRAME_BYTES_MAX`: nothing is kept of it, nor read after it. */
   isTooLong = false;
 
-  /** @returns The frames that are complete now. */
+  /** @returns The complete frames. */
   read(piece: Buffer): Frame[] {
     if (this.isTooLong) return [];
     this.#pieces.push(piece);

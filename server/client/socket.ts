@@ -1,6 +1,6 @@
-/** What the client needs of a WebSocket. */
+/** A WebSocket, as the client uses it. */
 
-/** Where to connect, and as whom. */
+/** An endpoint and the caller's headers. */
 export interface Address {
   /** With the scheme `ws` or `wss`. */
   readonly url: string;
@@ -8,7 +8,7 @@ export interface Address {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** The headers that name the caller. */
+/** The caller's credentials. */
 export interface Access {
   readonly key?: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -31,7 +31,7 @@ export interface SocketEvents {
   opened(): void;
   message(text: string): void;
   /**
-   * Called once, at the end. Not opened means that the handshake failed.
+   * Called once, at the end. Not opened: the handshake failed.
    *
    * @param code - Of the close frame, or 1006 for none; the HTTP status of a refused handshake.
    * @param location - Of a redirected handshake.
@@ -51,7 +51,7 @@ export const CLOSED_WITHOUT_CODE = 1006;
 
 // The `WebSocket` of a browser. It cannot send a key: something on the way must add it.
 
-/** The parts of the class `WebSocket` that are used. */
+/** The used parts of the class `WebSocket`. */
 interface WebSocketLike {
   addEventListener(type: string, listener: (event: SocketEvent) => void): void;
   send(text: string): void;

@@ -1,6 +1,6 @@
 /**
- * The stream of an event: a snapshot, then every change. After a break it goes on where it was, and
- * a change that does not follow the one before it makes it ask again.
+ * The stream of an event: a snapshot, then every change. It resumes after a break, and reconnects
+ * when a change does not follow the one before.
  */
 import { Addresses, Connection, ConnectionRefused } from "./connection.ts";
 import { type Address, endpointOf, type WebSocketClass } from "./socket.ts";
@@ -11,7 +11,7 @@ const PROTOCOL = "frontrow.stream.v1+json";
 const SILENT_MS_MAX = 45_000;
 const [KEY_ENDED, EVENT_DELETED, STOPPING] = [4001, 4004, 1012];
 
-/** What to follow, as whom, and whom to tell. */
+/** The event, the credentials and the listeners of a stream. */
 export interface StreamClientOptions {
   /** Of the server, such as `https://tickets.example`, or of several, as of `CommandClient`. */
   readonly url: string | readonly string[];
@@ -21,17 +21,17 @@ export interface StreamClientOptions {
   /** Further headers of the handshake, such as `X-Organization-ID`. */
   readonly headers?: Readonly<Record<string, string>>;
   /**
-   * In place of a key: gets a ticket, which opens one connection. It is asked for each. Null ends
-   * the stream; after an error it is asked again.
+   * In place of a key: gets a ticket for each connection. Null ends the stream; after an error it
+   * is asked again.
    */
   readonly ticket?: () => string | null | Promise<string | null>;
-  /** The last record that is known. Without it the stream begins with a snapshot. */
+  /** The last known record. Without it the stream begins with a snapshot. */
   readonly since?: number;
-  /** Whether the stream outlives a restart of the server: by default, if there are several. */
+  /** Survives a restart of the server: by default, if there are several. */
   readonly outlivesRestarts?: boolean;
-  /** Called first, and whenever changes were missed that are not kept any more. */
+  /** Called first, and after a gap beyond the server's retention. */
   readonly onSnapshot: (map: EventMap) => void;
-  /** Called with the changes that come together, in their order. None is left out or repeated. */
+  /** Called with consecutive changes, each once. */
   readonly onChanges: (changes: readonly Change[]) => void;
   /** Called when the connection is open, and when it is not any more. */
   readonly onConnection?: (isOpen: boolean) => void;
@@ -59,7 +59,7 @@ export class StreamClient {
   readonly #addresses: Addresses;
   readonly #connection: Connection;
   readonly #timer: ReturnType<typeof setInterval>;
-  /** The last record that is known; null before the first. */
+  /** The last known record; null before the first. */
   #sequence: number | null;
   #heardMs = 0;
   #isOpen = false;
@@ -97,7 +97,7 @@ export class StreamClient {
     this.#timer = setInterval(() => this.#checkSilence(), SILENT_MS_MAX / 3);
   }
 
-  /** The last record that is known; null before the first. */
+  /** The last known record; null before the first. */
   get sequence(): number | null {
     return this.#sequence;
   }

@@ -1,4 +1,4 @@
-/** Bytes of answers that wait for the disk. A buffer is used again by other connections. */
+/** Send buffers of answers waiting for the disk, pooled for all connections. */
 
 const FIRST_BYTES = 1_024;
 /** A larger buffer is not kept for others. */
@@ -9,7 +9,7 @@ export class AnswerBuffer {
   bytes = Buffer.allocUnsafeSlow(FIRST_BYTES);
   length = 0;
 
-  /** Makes room for that many bytes at the end. */
+  /** Makes room for more bytes at the end. */
   reserve(bytes: number): void {
     const needed = this.length + bytes;
     if (needed <= this.bytes.length) return;
@@ -78,7 +78,7 @@ export class AnswerBuffer {
   }
 }
 
-/** Buffers that no connection uses now. */
+/** The pool of idle buffers. */
 export class AnswerBuffers {
   readonly #idle: AnswerBuffer[] = [];
 

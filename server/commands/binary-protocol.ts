@@ -1,7 +1,6 @@
 /**
- * `frontrow.commands.v1+binary`: a fixed layout, in which a lock of two seats takes 24 bytes. The
- * guide describes it; this file and `binary-protocol.ts` are all that knows it. Numbers are
- * little-endian.
+ * `frontrow.commands.v1+binary`: a fixed little-endian layout, described in the guide. A lock of
+ * two seats takes 24 bytes.
  */
 import { HOLD_TYPE_LENGTH_MAX, SESSION_LENGTH_MAX } from "../../engine/constants.ts";
 import type { FieldError } from "../../engine/results.ts";
@@ -12,32 +11,41 @@ import {
   type Command,
   HANDLE_KINDS,
   type Handles,
+  type Limits,
+  LIMITS,
   NO_MEMORY,
   type Protocol,
   type Refused,
   UNREADABLE,
 } from "./command.ts";
 
-const COMMAND_BYTES = 16;
-const OPEN_BYTES = 8;
-const OPENS_FROM = 128;
-const LONG_IDS = 1;
+export const COMMAND_BYTES = 16;
+/** The bytes of an entry before its texts; fewer are no entry. */
+export const OPEN_BYTES = 8;
+/** Kinds of entries, at offset 4: handles from here on, commands below. */
+export const OPENS_FROM = 128;
+export const LONG_IDS = 1;
 const UUID_BYTES = 16;
 const UUID_LENGTH = 36;
 const WORD = 2 ** 32;
-const [DONE, NOT_DONE] = [1, 0];
-const ANSWER_BYTES = 8;
+export const DONE = 1;
+const NOT_DONE = 0;
+export const ANSWER_BYTES = 8;
 const PROBLEM_BYTES = 12;
 const ERROR_BYTES = 4;
-/** The longest text that a handle of each kind may have to be usual. */
-const LENGTHS_MAX = [UUID_LENGTH, SESSION_LENGTH_MAX, HOLD_TYPE_LENGTH_MAX];
+/** The longest usual text of each kind of handle. */
+const LENGTHS_MAX = [UUID_LENGTH, SESSION_LENGTH_MAX, HOLD_TYPE_LENGTH_MAX, Infinity];
 const UUID_PARTS = /^(.{8})(.{4})(.{4})(.{4})(.{12})$/;
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-const Kind = { EVENT: 0, SESSION: 1, HOLD_TYPE: 2 } as const;
+const PLAIN = /^[\x20-\x7e]+$/;
+/** Positions in `HANDLE_KINDS`. */
+export const Kind = { EVENT: 0, SESSION: 1, HOLD_TYPE: 2, KEY: 3 } as const;
 
 export class BinaryProtocol implements Protocol {
-  readonly name = "frontrow.commands.v1+binary";
+  readonly name: string = "frontrow.commands.v1+binary";
+  readonly limits: Limits = LIMITS;
   readonly isBinary = true;
+  readonly isShared: boolean = false;
   readonly headBytes = 0;
 
   count(frame: ArrayBuffer): number {
@@ -45,9 +53,9 @@ export class BinaryProtocol implements Protocol {
     let count = 0;
     let at = 0;
     while (at < view.byteLength) {
-      const bytes = entryBytes(view, at);
+      const bytes = this.entryBytes(view, at);
       if (bytes === UNREADABLE) return UNREADABLE;
-      if (view.getUint8(at + 4) < OPENS_FROM) count += 1;
+      if (this.isCommand(view.getUint8(at + 4))) count += 1;
       at += bytes;
     }
     return count;
@@ -59,19 +67,101 @@ export class BinaryProtocol implements Protocol {
     let count = 0;
     let at = 0;
     while (at < end) {
-      const bytes = entryBytes(view, at);
+      const bytes = this.entryBytes(view, at);
       if (bytes === UNREADABLE) return UNREADABLE;
-      if (view.getUint8(at + 4) >= OPENS_FROM) {
-        const fault = open(view, at, handles);
-        if (fault !== 0) return fault;
-      } else {
+      let fault = 0;
+      if (this.isCommand(view.getUint8(at + 4))) {
         const command = commands[count];
-        if (command !== undefined) readCommand(view, at, handles, command);
+        if (command !== undefined) fault = this.readCommand(view, at, handles, command);
         count += 1;
-      }
+      } else fault = this.open(view, at, handles);
+      if (fault !== 0) return fault;
       at += bytes;
     }
     return count;
+  }
+
+  /** @returns True for an entry with an answer. */
+  protected isCommand(kind: number): boolean {
+    return kind < OPENS_FROM;
+  }
+
+  /** @returns The length of an entry, or UNREADABLE when the frame does not hold all of it. */
+  protected entryBytes(view: DataView, at: number): number {
+    const room = view.byteLength - at;
+    if (room < OPEN_BYTES) return UNREADABLE;
+    const kind = view.getUint8(at + 4);
+    if (kind >= OPENS_FROM) {
+      if (kind > OPENS_FROM + Kind.HOLD_TYPE) return UNREADABLE;
+      return paddedWithin(OPEN_BYTES + view.getUint16(at + 2, true), room);
+    }
+    const isCall = kind >= 1 && kind <= CALLS.length;
+    if (room < COMMAND_BYTES || !isCall || view.getUint8(at + 5) > LONG_IDS) return UNREADABLE;
+    const idBytes = view.getUint8(at + 5) === LONG_IDS ? 8 : 4;
+    const [seats, areas] = [view.getUint16(at + 12, true), view.getUint16(at + 14, true)];
+    const ids = seats * idBytes + areas * (idBytes + 4);
+    return paddedWithin(COMMAND_BYTES + ids + view.getUint8(at + 11), room);
+  }
+
+  /** @returns 0, UNREADABLE or NO_MEMORY. */
+  protected open(view: DataView, at: number, handles: Handles): number {
+    const kind = view.getUint8(at + 4) - OPENS_FROM;
+    const bytes = view.getUint16(at + 2, true);
+    const raw = Buffer.from(view.buffer as ArrayBuffer, at + OPEN_BYTES, bytes);
+    let text: string;
+    let isUsual = true;
+    if (kind === Kind.EVENT) {
+      if (bytes !== 0 && bytes !== UUID_BYTES) return UNREADABLE;
+      text = raw.toString("hex").replace(UUID_PARTS, "$1-$2-$3-$4-$5");
+    } else {
+      text = raw.toString("latin1");
+      isUsual = PLAIN.test(text);
+      if (!isUsual) {
+        try {
+          text = utf8.decode(raw);
+        } catch {
+          return UNREADABLE;
+        }
+      }
+      if (text.length > LENGTHS_MAX[kind]!) isUsual = false;
+    }
+    return handles.open(kind, view.getUint16(at, true), text, isUsual) ? 0 : NO_MEMORY;
+  }
+
+  /** @returns 0, UNREADABLE or NO_MEMORY. */
+  protected readCommand(view: DataView, at: number, handles: Handles, command: Command): number {
+    command.clear();
+    command.number = view.getUint32(at, true);
+    command.call = CALLS[view.getUint8(at + 4) - 1]!;
+    const isLong = view.getUint8(at + 5) === LONG_IDS;
+    command.client = handles.client;
+    command.isUsual = true;
+    const [event, session] = [view.getUint16(at + 6, true), view.getUint16(at + 8, true)];
+    const holdType = view.getUint8(at + 10);
+    command.eventId = textOf(handles, Kind.EVENT, event, command);
+    if (session !== 0) command.body.sessionId = textOf(handles, Kind.SESSION, session, command);
+    if (holdType !== 0) command.body.holdType = textOf(handles, Kind.HOLD_TYPE, holdType, command);
+    const keyBytes = view.getUint8(at + 11);
+    const seatCount = view.getUint16(at + 12, true);
+    const areaCount = view.getUint16(at + 14, true);
+    let next = at + COMMAND_BYTES;
+    const idBytes = isLong ? 8 : 4;
+    for (let i = 0; i < seatCount; i++, next += idBytes) {
+      const choice = command.seats.add();
+      choice.id = idAt(view, next, isLong);
+      choice.capacity = null;
+      if (!isId(choice.id)) command.isUsual = false;
+    }
+    for (let i = 0; i < areaCount; i++, next += idBytes + 4) {
+      const choice = command.areas.add();
+      choice.id = idAt(view, next, isLong);
+      choice.capacity = view.getUint32(next + idBytes, true);
+      if (!isId(choice.id)) command.isUsual = false;
+    }
+    if (keyBytes > 0) {
+      command.idempotencyKey = Buffer.from(view.buffer as ArrayBuffer, next, keyBytes).toString();
+    }
+    return 0;
   }
 
   writeDone(to: AnswerBuffer, number: number, isDone: boolean): void {
@@ -115,77 +205,12 @@ interface Document {
   readonly errors: readonly FieldError[];
 }
 
-/** @returns The length of an entry, or UNREADABLE when the frame does not hold all of it. */
-function entryBytes(view: DataView, at: number): number {
-  const room = view.byteLength - at;
-  if (room < OPEN_BYTES) return UNREADABLE;
-  const kind = view.getUint8(at + 4);
-  let bytes: number;
-  if (kind >= OPENS_FROM) {
-    if (kind >= OPENS_FROM + HANDLE_KINDS.length) return UNREADABLE;
-    bytes = OPEN_BYTES + view.getUint16(at + 2, true);
-  } else {
-    const isCall = kind >= 1 && kind <= CALLS.length;
-    if (room < COMMAND_BYTES || !isCall || view.getUint8(at + 5) > LONG_IDS) return UNREADABLE;
-    const idBytes = view.getUint8(at + 5) === LONG_IDS ? 8 : 4;
-    const [seats, areas] = [view.getUint16(at + 12, true), view.getUint16(at + 14, true)];
-    bytes = COMMAND_BYTES + seats * idBytes + areas * (idBytes + 4) + view.getUint8(at + 11);
-  }
-  const padded = (bytes + 3) & ~3;
-  return padded <= room ? padded : UNREADABLE;
-}
-
-/** @returns 0, UNREADABLE or NO_MEMORY. */
-function open(view: DataView, at: number, handles: Handles): number {
-  const kind = view.getUint8(at + 4) - OPENS_FROM;
-  const bytes = view.getUint16(at + 2, true);
-  const raw = Buffer.from(view.buffer as ArrayBuffer, at + OPEN_BYTES, bytes);
-  let text: string;
-  if (kind === Kind.EVENT) {
-    if (bytes !== 0 && bytes !== UUID_BYTES) return UNREADABLE;
-    text = raw.toString("hex").replace(UUID_PARTS, "$1-$2-$3-$4-$5");
-  } else {
-    try {
-      text = utf8.decode(raw);
-    } catch {
-      return UNREADABLE;
-    }
-  }
-  const number = view.getUint16(at, true);
-  return handles.open(kind, number, text, LENGTHS_MAX[kind]!) ? 0 : NO_MEMORY;
-}
-
-function readCommand(view: DataView, at: number, handles: Handles, command: Command): void {
-  command.clear();
-  command.number = view.getUint32(at, true);
-  command.call = CALLS[view.getUint8(at + 4) - 1]!;
-  const isLong = view.getUint8(at + 5) === LONG_IDS;
-  command.isUsual = true;
-  const [event, session] = [view.getUint16(at + 6, true), view.getUint16(at + 8, true)];
-  const holdType = view.getUint8(at + 10);
-  command.eventId = textOf(handles, Kind.EVENT, event, command);
-  if (session !== 0) command.body.sessionId = textOf(handles, Kind.SESSION, session, command);
-  if (holdType !== 0) command.body.holdType = textOf(handles, Kind.HOLD_TYPE, holdType, command);
-  const keyBytes = view.getUint8(at + 11);
-  const seatCount = view.getUint16(at + 12, true);
-  const areaCount = view.getUint16(at + 14, true);
-  let next = at + COMMAND_BYTES;
-  const idBytes = isLong ? 8 : 4;
-  for (let i = 0; i < seatCount; i++, next += idBytes) {
-    const choice = command.seats.add();
-    choice.id = idAt(view, next, isLong);
-    choice.capacity = null;
-    if (!isId(choice.id)) command.isUsual = false;
-  }
-  for (let i = 0; i < areaCount; i++, next += idBytes + 4) {
-    const choice = command.areas.add();
-    choice.id = idAt(view, next, isLong);
-    choice.capacity = view.getUint32(next + idBytes, true);
-    if (!isId(choice.id)) command.isUsual = false;
-  }
-  if (keyBytes > 0) {
-    command.idempotencyKey = Buffer.from(view.buffer as ArrayBuffer, next, keyBytes).toString();
-  }
+/**
+ * @param bytes - Compared before it is padded: a sum of long lengths has more than 32 bits.
+ * @returns The length with its padding, or UNREADABLE when there is no room for it.
+ */
+export function paddedWithin(bytes: number, room: number): number {
+  return bytes <= room - (room & 3) ? (bytes + 3) & ~3 : UNREADABLE;
 }
 
 const MEMBERS = ["eventId", "sessionId", "holdType"];
@@ -236,7 +261,7 @@ function writeRefusal(to: AnswerBuffer, number: number, refusal: Refusal): void 
   }
 }
 
-/** The seconds after which to try again; 0 when the refusal does not say. */
+/** @returns The `Retry-After` of a refusal, in seconds; 0 for none. */
 function retrySecondsOf(headers: Answer["headers"]): number {
   const header = headers.find(([name]) => name === "Retry-After");
   return header === undefined ? 0 : Number(header[1]);
@@ -270,7 +295,7 @@ export const RESULT_CODES = [
   "ORGANIZATION_MOVED",
 ] as const;
 
-/** What an error is about, by number. An error about a seat or an area has its position. */
+/** The field of an error, by number. An error about a seat or an area has its position. */
 export const FIELDS = [
   "",
   "seats[].id",

@@ -18,11 +18,12 @@ import {
 } from "../../engine/schema.ts";
 import type { Keys } from "../auth/keys.ts";
 import type { Answer, Problem } from "../http/answers.ts";
+import type { Credentials, Exchange } from "../http/front.ts";
 import type { ChoiceDraft } from "../http/selection-reader.ts";
 import type { Peer } from "../http/sockets.ts";
 import type { AnswerBuffer } from "./answer-buffer.ts";
 
-/** In the order of their numbers in the binary layout, which begin with 1. */
+/** In the order of the binary layout, which numbers them from 1. */
 export const CALLS = [
   "lock",
   "unlock",
@@ -33,13 +34,29 @@ export const CALLS = [
   "unblock",
 ] as const satisfies readonly BookingKind[];
 
-export const LIMITS = { commands: 1_024, commandsInFrame: 64, bytesInFrame: 65_536 } as const;
+/** The credit of a connection. */
+export interface Limits {
+  /** Commands without an answer. */
+  readonly commands: number;
+  readonly commandsInFrame: number;
+  readonly bytesInFrame: number;
+}
 
-/** Results of reading a frame that are no number of commands. */
+export const LIMITS = {
+  commands: 1_024,
+  commandsInFrame: 64,
+  bytesInFrame: 65_536,
+} as const satisfies Limits;
+
+export interface Client extends Credentials {
+  readonly address: () => string;
+}
+
+/** Results of reading a frame, beside a number of commands. */
 export const UNREADABLE = -1;
 export const NO_MEMORY = -2;
 
-/** Choices that are filled again; those beyond the length are kept. */
+/** A reused list of choices; items beyond the length are kept. */
 export class ChoiceList {
   readonly items: ChoiceDraft[] = [];
   readonly #made: ChoiceDraft[] = [];
@@ -68,7 +85,7 @@ interface Body {
 export class Command {
   /** Given back with the answer. */
   number = 0;
-  /** Null for a call that does not exist; then `isUsual` is false. */
+  /** Null for an unknown call; then `isUsual` is false. */
   call: BookingKind | null = null;
   /** As it was sent. In a usual command, a UUID in lower case. */
   eventId: unknown = null;
@@ -81,12 +98,16 @@ export class Command {
     seats: this.seats.items,
     groupOfSeats: this.areas.items,
   };
-  /** Whether everything is known to be valid; otherwise the general way checks it. */
+  /** True when everything is known to be valid; otherwise the general way checks it. */
   isUsual = false;
-  /** What is wrong with the command beside its selection; null for nothing. */
+  /** An error beside the selection; null for none. */
   invalid: FieldError | null = null;
   /** The command as JSON, when it was sent so and is not usual. */
   json: Buffer | null = null;
+  /** Null for the client of the connection. */
+  client: Client | null = null;
+  /** A whole request, in place of everything above but the number; null for a command. */
+  request: Exchange | null = null;
 
   clear(): void {
     this.number = 0;
@@ -100,6 +121,8 @@ export class Command {
     this.isUsual = false;
     this.invalid = null;
     this.json = null;
+    this.client = null;
+    this.request = null;
   }
 
   /** To be called before the bytes of its frame are used again. */
@@ -119,19 +142,20 @@ export function callNamed(name: unknown): BookingKind | null {
   return (CALLS as readonly unknown[]).includes(name) ? (name as BookingKind) : null;
 }
 
-// What the two subprotocols have in common: they read frames of commands and write answers.
+// A subprotocol reads frames of commands and writes answers.
 
 export interface Protocol {
   readonly name: string;
-  /** Whether frames and answers are binary messages. */
+  readonly limits: Limits;
   readonly isBinary: boolean;
-  /** Bytes at the start of a buffer that are not used by the first answer. */
-  readonly headBytes: number;
   /**
-   * The number of commands in a frame.
-   *
-   * @returns UNREADABLE only for a frame that `readFrame` cannot read either.
+   * True when a connection carries the commands of many clients: a slow answer holds up no later
+   * one, and the connection outlives their keys.
    */
+  readonly isShared: boolean;
+  /** Bytes reserved at the start of a buffer. */
+  readonly headBytes: number;
+  /** @returns The number of commands in a frame; UNREADABLE only when `readFrame` fails, too. */
   count(frame: ArrayBuffer): number;
   /**
    * Reads a whole frame, and opens its handles.
@@ -143,62 +167,64 @@ export interface Protocol {
   /** Status 200 with `true` or `false`. */
   writeDone(to: AnswerBuffer, number: number, isDone: boolean): void;
   writeProblem(to: AnswerBuffer, number: number, refused: Refused): number;
-  /** An answer of the general way, which may be stored. */
+  /** An answer of the general way, perhaps a stored one. */
   writeAnswer(to: AnswerBuffer, number: number, answer: Answer): void;
   /** The bytes before `end`, as a message. */
   messageOf(buffer: AnswerBuffer, end: number): Uint8Array;
 }
 
-/** A problem with what its document needs. */
+/** A problem, and the facts of its document. */
 export interface Refused {
   readonly problem: Problem;
   readonly path: string;
   readonly timeMs: number;
 }
 
-// Texts that a client has opened under numbers of its own, for its connection.
+// Handles: texts a client has opened under numbers of its own, for its connection.
 
-/** In the order of their numbers in the binary layout, which begin with 128. */
-export const HANDLE_KINDS = ["event", "session", "hold type"] as const;
+/** In the order of the binary layout, which numbers them from 128. The last: gateways. */
+export const HANDLE_KINDS = ["event", "session", "hold type", "key"] as const;
 /** Memory of a handle besides its text; more than was measured. */
 const HANDLE_BYTES = 64;
-/** What needs no further check. */
-const PLAIN = /^[\x20-\x7e]+$/;
+
+/** The memory quota of a connection. */
+export type Memory = Pick<Peer, "keep" | "release">;
 
 export interface Handle {
   readonly text: string;
-  /** Whether it is printable ASCII and not too long. */
+  /** True for printable ASCII up to the usual length. */
   readonly isUsual: boolean;
+  /** Described by the text of a key; null until its first use. */
+  client: Client | null;
 }
 
 export class Handles {
-  readonly #peer: Peer;
+  readonly #memory: Memory;
   /** By number, for each kind; null until the first is opened. */
   #tables: Map<number, Handle>[] | null = null;
+  /** The client of the following commands; null for that of the connection. */
+  client: Client | null = null;
 
-  constructor(peer: Peer) {
-    this.#peer = peer;
+  constructor(memory: Memory) {
+    this.#memory = memory;
   }
 
   /**
    * @param kind - Position in HANDLE_KINDS.
-   * @param text - Empty to close the handle.
+   * @param content - Empty to close the handle.
    * @returns False when there is no memory for it.
    */
-  open(kind: number, number: number, content: string, lengthMax: number): boolean {
+  open(kind: number, number: number, content: string, isUsual: boolean): boolean {
     this.#tables ??= HANDLE_KINDS.map(() => new Map());
     const table = this.#tables[kind]!;
     const known = table.get(number);
     if (known !== undefined) {
-      this.#peer.release(HANDLE_BYTES + known.text.length);
+      this.#memory.release(HANDLE_BYTES + known.text.length);
       table.delete(number);
     }
     if (content === "") return true;
-    if (!this.#peer.keep(HANDLE_BYTES + content.length)) return false;
-    table.set(number, {
-      text: content,
-      isUsual: content.length <= lengthMax && PLAIN.test(content),
-    });
+    if (!this.#memory.keep(HANDLE_BYTES + content.length)) return false;
+    table.set(number, { text: content, isUsual, client: null });
     return true;
   }
 
@@ -207,8 +233,8 @@ export class Handles {
   }
 }
 
-// Texts that were read lately, found by their bytes. Making a text takes a call to C++, and the
-// engine then computes its hash: with one object for equal texts, both happen once.
+// Interned strings, found by their bytes: making a text takes a call to C++, and the engine then
+// computes its hash. With one object for equal texts both happen once.
 
 /** A power of two. A text takes the place of an earlier one with the same hash. */
 export const TEXTS_MAX = 1_024;
@@ -216,7 +242,7 @@ export const TEXTS_MAX = 1_024;
 export class RecentTexts {
   readonly #places: string[] = Array.from({ length: TEXTS_MAX }, () => "");
 
-  /** Texts that are remembered. */
+  /** Interned texts. */
   get count(): number {
     return this.#places.filter((content) => content !== "").length;
   }
@@ -243,7 +269,7 @@ function hasBytes(content: string, bytes: Uint8Array, start: number, end: number
   return true;
 }
 
-// The messages of the JSON subprotocol, and the credit that both send.
+// Messages of the JSON subprotocol, and the credit of both.
 
 const NUMBER = integer({
   minimum: Number.MIN_SAFE_INTEGER,
@@ -278,7 +304,7 @@ export function bookingPath<Kind extends BookingKind>(kind: Kind) {
   return `/api/private/v2.0/booking/${kind}` as const;
 }
 
-/** The same text for the same event and selection, whatever the bytes that they were sent in. */
+/** The same text for the same event and selection, whatever their bytes. */
 export function meaningOf(eventId: string, selection: StateSelection): string {
   const { sessionId, seats, groupOfSeats, holdType, fences } = selection;
   const choices = (chosen: StateSelection["seats"]) =>

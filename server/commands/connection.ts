@@ -1,10 +1,10 @@
 /**
- * One connection: frames come in, are decided in turns, and are answered in order when the log has
- * them.
+ * One connection, of a client or of a gateway: frames come in, are decided in turns, and are
+ * answered when the log has them.
  *
- * Ordering: a frame is decided whole, unless one of its answers must be read from disk; then the
- * rest waits for it. So do later frames. Answers are written into the buffer in the order of the
- * commands, and leave in that order.
+ * Ordering: commands are decided in order of arrival. An answer from disk holds up the rest of its
+ * frame and later frames, so answers leave in the order of the commands; on a shared connection it
+ * leaves after later ones.
  */
 import type { Caller } from "../../engine/bodies.ts";
 import type { Engine } from "../../engine/engine.ts";
@@ -14,26 +14,21 @@ import { type KeyedConnection, KeyRounds, Subprotocols } from "../api/websockets
 import { type Answer, type Problem, upgrade } from "../http/answers.ts";
 import type { RequestHead } from "../http/front.ts";
 import type { Peer, SocketHandler } from "../http/sockets.ts";
+import { family } from "../observe/exposition.ts";
 import { type AnswerBuffer, AnswerBuffers } from "./answer-buffer.ts";
 import { BinaryProtocol } from "./binary-protocol.ts";
 import {
   CALLS,
+  type Client,
   Command,
   Handles,
   LIMITS,
+  type Memory,
   NO_MEMORY,
   type Protocol,
   UNREADABLE,
 } from "./command.ts";
-import {
-  type Client,
-  type CommandFront,
-  type Decided,
-  Decider,
-  type DeciderServices,
-  Turns,
-  type TurnTaker,
-} from "./decider.ts";
+import { type CommandFront, type Decided, Decider, type DeciderServices } from "./decider.ts";
 import { JsonProtocol } from "./json-protocol.ts";
 
 /** Why a connection is closed; the number is the code of the close frame. */
@@ -54,29 +49,10 @@ const REASONS: Readonly<Record<CloseCode, string>> = {
   [CloseCode.BEYOND_CREDIT]: "the frame is beyond the credit",
 };
 
-const CREDIT = JSON.stringify({ type: "credit", ...LIMITS });
-/** Answers of one connection that wait for the disk, in bytes; frames are not decided above it. */
+/** Backpressure: bytes of pending answers of one connection, above which no frame is decided. */
 export const CONNECTION_ANSWER_BYTES_MAX = 1_024 * 1_024;
 
-/** What the connections share. */
-export interface Shared {
-  readonly engine: Engine;
-  readonly decider: Decider;
-  readonly buffers: AnswerBuffers;
-  /** As many as a frame may have. */
-  readonly commands: Command[];
-  readonly traffic: CommandTraffic;
-  readonly turns: Turns<CommandConnection>;
-  /** Whether the answers of all connections leave room for more. */
-  readonly hasRoom: boolean;
-  /** Calls `decideNext` when there is room for answers again. */
-  decideWithRoom(connection: CommandConnection): void;
-  /** Counts bytes of answers in memory. */
-  hold(bytes: number): void;
-  closed(connection: CommandConnection): void;
-}
-
-/** A frame that waits, or the rest of one. */
+/** A waiting frame, or the rest of one. */
 interface Waiting {
   readonly bytes: number;
   readonly content: ArrayBuffer | Command[];
@@ -87,39 +63,40 @@ interface Frame {
   readonly bytes: number;
 }
 
-/** Answers that leave when the log has what they rest on. */
+/** Answers released by one durable watermark. */
 interface Extent {
-  /** Bytes that had been written for the connection by then, in all. */
+  /** The connection's written bytes by then, in all. */
   readonly end: number;
   readonly commands: number;
 }
 
-export class CommandConnection implements SocketHandler, KeyedConnection, TurnTaker {
+export class CommandConnection implements SocketHandler, KeyedConnection {
   readonly credentials: Client;
   readonly #protocol: Protocol;
-  readonly #shared: Shared;
+  readonly #shared: Connections;
   #peer: Peer | null = null;
+  #memory: Memory | null = null;
   #handles: Handles | null = null;
-  /** Commands that were received and not answered. */
+  /** Received commands without an answer. */
   #unanswered = 0;
   readonly #frames: Waiting[] = [];
-  /** Answers, from the first that has not been sent; null while there are none. */
+  /** Unsent answers; null while there are none. */
   #answers: AnswerBuffer | null = null;
-  /** Bytes of answers that were sent, in all. */
+  /** Sent bytes of answers, in all. */
   #sentBytes = 0;
   readonly #extents: Extent[] = [];
-  /** Bytes and commands of answers that may leave. */
+  /** Bytes and commands of durable answers. */
   #readyEnd = 0;
   #readyCommands = 0;
   #heldBytes = 0;
   #turn = -1;
-  /** Whether the client does not read. */
+  /** Backpressure: the client does not read. */
   #isBlocked = false;
-  /** Whether an answer is being read from disk. */
-  #isReading = false;
+  /** Answers being read from disk. */
+  #reading = 0;
   #closeCode: CloseCode | 0 = 0;
 
-  constructor(shared: Shared, protocol: Protocol, client: Client) {
+  constructor(shared: Connections, protocol: Protocol, client: Client) {
     this.#shared = shared;
     this.#protocol = protocol;
     this.credentials = client;
@@ -127,14 +104,31 @@ export class CommandConnection implements SocketHandler, KeyedConnection, TurnTa
 
   opened(peer: Peer): void {
     this.#peer = peer;
-    peer.send(CREDIT, false);
+    this.#memory = this.#shared.memoryOf(peer);
+    this.tell({ type: "credit", ...this.#protocol.limits });
+    this.#shared.opened(this);
+  }
+
+  /** Sends a notice. */
+  tell(message: object): void {
+    this.#peer?.send(JSON.stringify(message), false);
+  }
+
+  get isClosing(): boolean {
+    return this.#closeCode !== 0;
+  }
+
+  /** True while an answer from disk holds up later commands. */
+  get #isHeldUp(): boolean {
+    return this.#reading > 0 && !this.#protocol.isShared;
   }
 
   message(frame: ArrayBuffer, isBinary: boolean): void {
     if (this.#closeCode !== 0) return;
     if (isBinary !== this.#protocol.isBinary) this.close(CloseCode.UNREADABLE);
-    else if (frame.byteLength > LIMITS.bytesInFrame) this.close(CloseCode.BEYOND_CREDIT);
-    else if (this.#frames.length === 0 && this.#mayDecide()) this.#read(frame, true);
+    else if (frame.byteLength > this.#protocol.limits.bytesInFrame) {
+      this.close(CloseCode.BEYOND_CREDIT);
+    } else if (this.#frames.length === 0 && this.#mayDecide()) this.#read(frame, true);
     else this.#keep(frame);
   }
 
@@ -160,20 +154,21 @@ export class CommandConnection implements SocketHandler, KeyedConnection, TurnTa
     if (!isValid) this.close(CloseCode.KEY_ENDED);
   }
 
-  /** Decides nothing more, and closes the connection after the answers to what was decided. */
+  /** Decides nothing more, and closes after the pending answers. */
   close(code: CloseCode): void {
     if (this.#closeCode !== 0) return;
     this.#closeCode = code;
     this.#shared.traffic.closed(code);
-    for (const { bytes } of this.#frames) this.#peer!.release(bytes);
+    for (const { bytes } of this.#frames) this.#memory!.release(bytes);
     this.#frames.length = 0;
+    this.#shared.closing(this);
     this.#closeWhenAnswered();
   }
 
-  /** Decides a frame that waited, unless it must go on waiting. */
+  /** Decides a waiting frame, unless it must go on waiting. */
   decideNext(): void {
     const waiting = this.#frames[0];
-    if (waiting === undefined || this.#isBlocked || this.#isReading) return;
+    if (waiting === undefined || this.#isBlocked || this.#isHeldUp) return;
     if (!this.#hasRoom()) {
       this.#shared.decideWithRoom(this);
       return;
@@ -183,7 +178,7 @@ export class CommandConnection implements SocketHandler, KeyedConnection, TurnTa
   }
 
   #mayDecide(): boolean {
-    if (this.#isBlocked || this.#isReading || this.#turn === this.#shared.turns.now) return false;
+    if (this.#isBlocked || this.#isHeldUp || this.#turn === this.#shared.turns.now) return false;
     return this.#hasRoom();
   }
 
@@ -191,11 +186,11 @@ export class CommandConnection implements SocketHandler, KeyedConnection, TurnTa
     return this.#heldBytes < CONNECTION_ANSWER_BYTES_MAX && this.#shared.hasRoom;
   }
 
-  /** Keeps a frame until its turn, but nothing of one that breaks the limits. */
+  /** Keeps a frame within the limits until its turn. */
   #keep(frame: ArrayBuffer): void {
     const count = this.#protocol.count(frame);
     if (!this.#accepts(count)) return;
-    if (!this.#peer!.keep(frame.byteLength)) {
+    if (!this.#memory!.keep(frame.byteLength)) {
       this.close(CloseCode.NO_MEMORY);
       return;
     }
@@ -206,9 +201,10 @@ export class CommandConnection implements SocketHandler, KeyedConnection, TurnTa
 
   /** Closes the connection, if the count is none or too high. */
   #accepts(count: number): boolean {
+    const { commands, commandsInFrame } = this.#protocol.limits;
     if (count === UNREADABLE) this.close(CloseCode.UNREADABLE);
     else if (count === NO_MEMORY) this.close(CloseCode.NO_MEMORY);
-    else if (count > LIMITS.commandsInFrame || this.#unanswered + count > LIMITS.commands) {
+    else if (count > commandsInFrame || this.#unanswered + count > commands) {
       this.close(CloseCode.BEYOND_CREDIT);
     } else return true;
     return false;
@@ -216,15 +212,15 @@ export class CommandConnection implements SocketHandler, KeyedConnection, TurnTa
 
   #takeUp({ bytes, content }: Waiting): void {
     this.#frames.shift();
-    this.#peer!.release(bytes);
+    this.#memory!.release(bytes);
     if (content instanceof ArrayBuffer) this.#read(content, false);
     else this.#decide(content, content.length, bytes);
   }
 
-  /** Reads a frame, which opens its handles, so it happens once. */
+  /** Reads a frame, once: reading opens its handles. */
   #read(frame: ArrayBuffer, isNew: boolean): void {
     const { commands } = this.#shared;
-    this.#handles ??= new Handles(this.#peer!);
+    this.#handles ??= new Handles(this.#memory!);
     const count = this.#protocol.readFrame(frame, this.#handles, commands);
     if (isNew ? !this.#accepts(count) : count < 0 && !this.#accepts(count)) return;
     if (isNew) this.#unanswered += count;
@@ -236,24 +232,30 @@ export class CommandConnection implements SocketHandler, KeyedConnection, TurnTa
     const { decider, engine } = this.#shared;
     this.#turn = this.#shared.turns.now;
     this.#shared.turns.decided();
-    const hasKey = decider.begin(this.credentials);
+    let client: Client | null = this.#protocol.isShared ? null : this.credentials;
+    const hasKey = client === null || decider.begin(client);
+    const wereRead = this.#reading;
     let done = 0;
     engine.atOneTime(() => {
-      while (done < count && !this.#isReading) {
+      while (done < count && !this.#isHeldUp) {
         const command = commands[done]!;
         done += 1;
+        if (command.client !== null && command.client !== client) {
+          client = command.client;
+          decider.begin(client);
+        }
         this.#show(command, decider.decide(command));
       }
     });
-    const decided = done - (this.#isReading ? 1 : 0);
+    const decided = done - (this.#reading - wereRead);
     if (done < count) this.#suspend(commands, done, { count, bytes });
     if (decided > 0) this.#answerLater(decided);
     if (!hasKey) this.close(CloseCode.KEY_ENDED);
   }
 
-  /** Keeps the commands that are left. New ones take their place for other frames. */
+  /** Keeps the remaining commands. New ones take their place for other frames. */
   #suspend(commands: Command[], done: number, { count, bytes }: Frame): void {
-    if (!this.#peer!.keep(bytes)) {
+    if (!this.#memory!.keep(bytes)) {
       this.close(CloseCode.NO_MEMORY);
       return;
     }
@@ -267,7 +269,7 @@ export class CommandConnection implements SocketHandler, KeyedConnection, TurnTa
     const { number, call } = command;
     const { traffic, engine, decider } = this.#shared;
     if (decided instanceof Promise) {
-      this.#isReading = true;
+      this.#reading += 1;
       void decided.then((answer) => this.#resume(call, number, answer));
       return;
     }
@@ -289,14 +291,14 @@ export class CommandConnection implements SocketHandler, KeyedConnection, TurnTa
   #resume(call: Command["call"], number: number, answer: Answer): void {
     if (this.#peer === null) return;
     const { traffic } = this.#shared;
-    this.#isReading = false;
+    this.#reading -= 1;
     this.#protocol.writeAnswer((this.#answers ??= this.#newAnswers()), number, answer);
     traffic.answered(call, answer.status);
     this.#answerLater(1);
     if (this.#frames.length > 0) this.#shared.turns.decideLater(this);
   }
 
-  /** Lets the answers that have been written leave when the log has what they rest on. */
+  /** Releases the written answers when the log has their records. */
   #answerLater(commands: number): void {
     const { decider, engine } = this.#shared;
     decider.waiting.count += commands;
@@ -325,7 +327,7 @@ export class CommandConnection implements SocketHandler, KeyedConnection, TurnTa
     if (isFirst) this.#shared.turns.flushLater(this);
   };
 
-  /** Sends the answers that may leave, as one message. */
+  /** Sends the durable answers, as one message. */
   flush(): void {
     const [answers, peer, commands] = [this.#answers, this.#peer, this.#readyCommands];
     this.#readyCommands = 0;
@@ -345,7 +347,7 @@ export class CommandConnection implements SocketHandler, KeyedConnection, TurnTa
   }
 
   #closeWhenAnswered(): void {
-    const owes = this.#extents.length > 0 || this.#readyCommands > 0 || this.#isReading;
+    const owes = this.#extents.length > 0 || this.#readyCommands > 0 || this.#reading > 0;
     if (this.#closeCode === 0 || owes) return;
     this.#peer?.close(this.#closeCode, REASONS[this.#closeCode]);
   }
@@ -368,30 +370,84 @@ export class CommandConnection implements SocketHandler, KeyedConnection, TurnTa
   }
 }
 
-// All connections for commands: they are opened here, and closed when their keys end.
+/**
+ * Fair scheduling: in one turn of the event loop, one frame of each connection is decided, between
+ * the requests over HTTP. Answers are sent once for all frames of a durable batch.
+ */
+export class FrameScheduler {
+  /** The number of this turn. In a new turn, every connection may have another frame decided. */
+  now = 0;
+  /** Connections with waiting frames. */
+  #waiting = new Set<CommandConnection>();
+  /** Connections with durable answers. */
+  #flushing: CommandConnection[] = [];
+  #hasTurnAhead = false;
 
-/** Answers of all connections that wait for the disk, in bytes. */
+  /** A frame has been decided in this turn. */
+  decided(): void {
+    this.#takeTurn();
+  }
+
+  /** Calls `decideNext` in a later turn. */
+  decideLater(connection: CommandConnection): void {
+    this.#waiting.add(connection);
+    this.#takeTurn();
+  }
+
+  #takeTurn(): void {
+    if (this.#hasTurnAhead) return;
+    this.#hasTurnAhead = true;
+    setImmediate(this.#next);
+  }
+
+  readonly #next = (): void => {
+    this.#hasTurnAhead = false;
+    this.now += 1;
+    const waiting = this.#waiting;
+    if (waiting.size === 0) return;
+    this.#waiting = new Set();
+    for (const connection of waiting) connection.decideNext();
+  };
+
+  /** Calls `flush` when the callbacks of this log batch have run. */
+  flushLater(connection: CommandConnection): void {
+    if (this.#flushing.length === 0) queueMicrotask(this.#flush);
+    this.#flushing.push(connection);
+  }
+
+  readonly #flush = (): void => {
+    const flushing = this.#flushing;
+    this.#flushing = [];
+    for (const connection of flushing) connection.flush();
+  };
+
+  delete(connection: CommandConnection): void {
+    this.#waiting.delete(connection);
+  }
+}
+
+/** Bytes of pending answers of all connections. */
 export const ANSWER_BYTES_MAX = 64 * 1_024 * 1_024;
-export class OpenCommandSockets implements Shared {
+
+/** Connections of one kind, and their shared objects. */
+export class Connections {
   readonly buffers = new AnswerBuffers();
   readonly traffic = new CommandTraffic();
-  readonly commands = Array.from({ length: LIMITS.commandsInFrame }, () => new Command());
-  readonly turns = new Turns<CommandConnection>();
-  readonly #protocols = new Subprotocols<Protocol>(
-    new Map(
-      [new JsonProtocol(), new BinaryProtocol()].map((protocol) => [protocol.name, protocol]),
-    ),
-  );
-  readonly #open = new KeyRounds<CommandConnection>((client) => this.decider.isAdmitted(client));
-  /** Connections for whose answers there was no room. */
-  readonly #stalled = new Set<CommandConnection>();
-  /** Bytes of answers that wait for the disk. */
+  readonly turns = new FrameScheduler();
+  /** As many as a frame may have. */
+  readonly commands: Command[];
+  /** Bytes of pending answers. */
   answerBytes = 0;
-  #engine: Engine | null = null;
+  /** Connections without room for answers. */
+  readonly #stalled = new Set<CommandConnection>();
   #decider: Decider | null = null;
 
+  constructor(commandsInFrame: number) {
+    this.commands = Array.from({ length: commandsInFrame }, () => new Command());
+  }
+
   get engine(): Engine {
-    return this.#engine!;
+    return this.decider.engine;
   }
 
   get decider(): Decider {
@@ -402,14 +458,56 @@ export class OpenCommandSockets implements Shared {
     return this.decider.waiting;
   }
 
+  /** True while the answers of all connections leave room. */
   get hasRoom(): boolean {
     return this.answerBytes < ANSWER_BYTES_MAX;
   }
 
   /** To be called once, before the first handshake. */
   attach(front: CommandFront, services: DeciderServices): void {
-    this.#engine = services.engine;
     this.#decider = new Decider(services, front);
+  }
+
+  /** The quota for a connection's frames and handles. */
+  memoryOf(peer: Peer): Memory {
+    return peer;
+  }
+
+  opened(_connection: CommandConnection): void {}
+
+  /** The connection decides nothing more, but still owes answers. */
+  closing(_connection: CommandConnection): void {}
+
+  closed(connection: CommandConnection): void {
+    this.turns.delete(connection);
+    this.#stalled.delete(connection);
+  }
+
+  /** Calls `decideNext` when there is room for answers again. */
+  decideWithRoom(connection: CommandConnection): void {
+    this.#stalled.add(connection);
+  }
+
+  /** Counts bytes of answers in memory. */
+  hold(bytes: number): void {
+    this.answerBytes += bytes;
+    if (bytes >= 0 || this.#stalled.size === 0) return;
+    for (const connection of this.#stalled) this.turns.decideLater(connection);
+    this.#stalled.clear();
+  }
+}
+
+/** The connections of clients: they are opened here, and closed when their keys end. */
+export class OpenCommandSockets extends Connections {
+  readonly #protocols = new Subprotocols<Protocol>(
+    new Map(
+      [new JsonProtocol(), new BinaryProtocol()].map((protocol) => [protocol.name, protocol]),
+    ),
+  );
+  readonly #open = new KeyRounds<CommandConnection>((client) => this.decider.isAdmitted(client));
+
+  constructor() {
+    super(LIMITS.commandsInFrame);
   }
 
   /** @returns The answer to a handshake. */
@@ -426,31 +524,20 @@ export class OpenCommandSockets implements Shared {
     return upgrade({ protocol: chosen.name, sender, handler });
   }
 
-  decideWithRoom(connection: CommandConnection): void {
-    this.#stalled.add(connection);
-  }
-
-  hold(bytes: number): void {
-    this.answerBytes += bytes;
-    if (bytes >= 0 || this.#stalled.size === 0) return;
-    for (const connection of this.#stalled) this.turns.decideLater(connection);
-    this.#stalled.clear();
-  }
-
-  closed(connection: CommandConnection): void {
+  override closed(connection: CommandConnection): void {
+    super.closed(connection);
     this.#open.delete(connection);
-    this.turns.delete(connection);
-    this.#stalled.delete(connection);
   }
 }
 
-// Commands by call and status, and connections by the code that closed them, as text for
-// Prometheus. Plain counters, as those of requests.
+// Metrics: commands by call and status, connections by close code. Plain counters, as those of
+// requests.
 
 const STATUSES = 512;
 const NO_CALL = CALLS.length;
 const NAME = "frontrow_commands_total";
 const CLOSED = "frontrow_command_connections_closed_total";
+const CLOSED_HELP = "Connections for commands that the server closed, by the code of the close.";
 
 export class CommandTraffic {
   readonly #counts = new Float64Array((CALLS.length + 1) * STATUSES);
@@ -462,32 +549,29 @@ export class CommandTraffic {
     return this.#counts.reduce((sum, count) => sum + count, 0);
   }
 
-  /** @param call - Null for one that does not exist. */
+  /** @param call - Null for an unknown one. */
   answered(call: (typeof CALLS)[number] | null, status: number): void {
     const row = call === null ? NO_CALL : CALLS.indexOf(call);
     this.#counts[row * STATUSES + status]! += 1;
   }
 
-  /** The server closes a connection with that code. */
+  /** The server closes a connection with a code. */
   closed(code: number): void {
     this.#closed.set(code, (this.#closed.get(code) ?? 0) + 1);
   }
 
   text(): string {
-    const lines = [
-      `# HELP ${NAME} Answered commands over WebSockets by call and status.`,
-      `# TYPE ${NAME} counter`,
-    ];
-    for (const [i, count] of this.#counts.entries()) {
-      if (count === 0) continue;
+    const answered = [...this.#counts].flatMap((count, i) => {
       const call = CALLS[Math.floor(i / STATUSES)] ?? "none";
-      lines.push(`${NAME}{call="${call}",status="${i % STATUSES}"} ${count}`);
-    }
-    lines.push(
-      `# HELP ${CLOSED} Connections for commands that the server closed, by the code of the close.`,
-      `# TYPE ${CLOSED} counter`,
-      ...[...this.#closed].map(([code, count]) => `${CLOSED}{code="${code}"} ${count}`),
+      return count === 0 ? [] : [[{ call, status: String(i % STATUSES) }, count] as const];
+    });
+    const closed = [...this.#closed].map(
+      ([code, count]) => [{ code: String(code) }, count] as const,
     );
+    const lines = [
+      ...family(NAME, "counter", "Answered commands over WebSockets by call and status.", answered),
+      ...family(CLOSED, "counter", CLOSED_HELP, closed),
+    ];
     return `${lines.join("\n")}\n`;
   }
 }

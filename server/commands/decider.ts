@@ -1,21 +1,29 @@
 /**
- * Decides the commands of a frame by the rules of HTTP. A usual command goes to the engine at once.
- * Any other is answered in the general way: as the request that says the same.
+ * Decides the commands of a frame by the rules of HTTP. A usual command goes to the engine at once,
+ * any other the general way: as the equivalent request.
  */
 import type { Caller } from "../../engine/bodies.ts";
 import type { OrganizationRow } from "../../engine/catalog.ts";
 import type { BookingKind } from "../../engine/commands.ts";
+import type { Engine } from "../../engine/engine.ts";
 import { isGranted, isRefused, refuseInvalid, Result } from "../../engine/results.ts";
 import { WaitingWork } from "../api/overload.ts";
 import { Access, admits, type Identities, identify } from "../auth/access.ts";
-import { type Answer, FALSE, type Problem, problemAnswer, TRUE } from "../http/answers.ts";
-import { type Credentials, Exchange, type FirstOfKey } from "../http/front.ts";
+import {
+  type Answer,
+  FALSE,
+  type Problem,
+  problemAnswer,
+  TRUE,
+  withApplied,
+} from "../http/answers.ts";
+import { type Credentials, Exchange, type FirstOfKey, type RequestHead } from "../http/front.ts";
 import type { Metrics } from "../observe/metrics.ts";
-import { type Command, fingerprintOf, PATHS, SOCKET_PATH } from "./command.ts";
+import { type Client, type Command, fingerprintOf, PATHS, SOCKET_PATH } from "./command.ts";
 
 /**
- * Commands that may wait for the disk before locks are refused; other calls may be twice as many.
- * A connection has more of them in flight than one of HTTP, and the log takes 100,000 records.
+ * In-flight limit for locks; for other calls it is twice as high. A connection has more in flight
+ * than one of HTTP, and the log takes 100,000 records.
  */
 export const COMMANDS_WAITING_MAX = 32_000;
 
@@ -23,69 +31,61 @@ export const COMMANDS_WAITING_MAX = 32_000;
 export interface KeyedRequest {
   readonly caller: Caller;
   readonly idempotencyKey: string;
-  /** Of what it asks for. */
+  /** Of its meaning. */
   readonly fingerprint: () => string;
-  /** Whether its answer is sealed when it is stored. */
+  /** True when its answer is sealed in the store. */
   readonly isConfidential?: boolean;
-  /** Whether a repetition waits for the first request instead of being refused meanwhile. */
+  /** True when a retry waits for the first request instead of being refused meanwhile. */
   readonly waits?: boolean;
 }
 
 /** Answers each request with an idempotency key once. */
 export interface KeyedRequests {
   begin(keyed: KeyedRequest): Answer | Problem | FirstOfKey | Promise<Answer | Problem>;
-  /** To be called in the turn of the mutation that it answers. */
+  /** To be called in the turn of its mutation. */
   store(first: FirstOfKey, answer: Answer): void;
   end(first: FirstOfKey): void;
 }
 
-/** Answers requests that did not come over HTTP. */
+/** Answers requests from elsewhere than HTTP. */
 export interface CommandFront {
   readonly keyed: KeyedRequests;
   answerTo(exchange: Exchange): Answer | Promise<Answer>;
 }
 
-/** The services that decide commands. */
 export interface DeciderServices extends Identities {
   readonly metrics: Pick<Metrics, "refused">;
-  /** Whether requests are taken. */
+  /** True while requests are taken. */
   readonly isReady: () => boolean;
 }
 
-/** The client of a connection, as its handshake told. */
-export interface Client extends Credentials {
-  readonly address: () => string;
-}
-
-/** What a command gets. `isDone` is null when there is a problem. */
+/** Outcome of a command. `isDone` is null when there is a problem. */
 export interface Decided {
   isDone: boolean | null;
   problem: Problem | null;
 }
 
-/** A request that has no connection of its own. */
-class CommandExchange extends Exchange {
+/** A request without a connection: its answer is returned, not sent. */
+export class InnerExchange extends Exchange {
+  /** A retry waits for the first request, whose connection may be lost. */
   override readonly waits = true;
   readonly address: () => string;
 
-  constructor(client: Client, call: BookingKind) {
+  /** @param body - Read in the same turn. */
+  constructor({ address, ...head }: Partial<RequestHead> & Client, body: Buffer) {
     super();
-    this.method = "post";
-    this.path = PATHS[call];
-    this.apiKey = client.apiKey;
-    this.authorization = client.authorization;
-    this.organizationId = client.organizationId;
-    this.address = client.address;
+    Object.assign(this, head);
+    this.address = address;
+    this.body = body;
   }
 
-  /** Its answer is returned, not sent. */
   respond(): void {}
 }
 
 export class Decider {
   readonly waiting: WaitingWork;
   readonly #services: DeciderServices;
-  /** The front that answers in the general way. */
+  /** The front for the general way. */
   readonly #front: CommandFront;
   #client: Client | null = null;
   /** Null when the commands of the frame must go the general way. */
@@ -99,14 +99,19 @@ export class Decider {
     this.waiting = new WaitingWork(waitingMax);
   }
 
+  get engine(): Engine {
+    return this.#services.engine;
+  }
+
   isAdmitted(client: Credentials): boolean | null {
     return admits(this.#services, identify(this.#services, Access.ORGANIZATION, client, null));
   }
 
   /**
-   * Begins a frame: key and organization are judged for each.
+   * The following commands are those of this client: key and organization are judged for each
+   * frame.
    *
-   * @returns Whether the key is still valid.
+   * @returns False when the key has ended.
    */
   begin(client: Client): boolean {
     const services = this.#services;
@@ -120,9 +125,10 @@ export class Decider {
     return true;
   }
 
-  /** @returns An answer when the general way gave it; a promise when that takes time. */
+  /** @returns An answer of the general way; a promise when it takes time. */
   decide(command: Command): Decided | Answer | Promise<Answer> {
-    const { call, isUsual, invalid } = command;
+    const { call, isUsual, invalid, request } = command;
+    if (request !== null) return this.#request(request);
     if (call === null || invalid !== null) return this.#refuse(refuseInvalid([invalid!]));
     const busy = this.waiting.refusalOf(call === "lock" ? LOCK : OTHER);
     if (busy !== null) return this.#refuse(busy);
@@ -131,6 +137,13 @@ export class Decider {
     return command.idempotencyKey === null
       ? this.#submit(call, command, caller)
       : this.#decideKeyed(call, command, caller);
+  }
+
+  /** A request in its general form. */
+  #request(request: Exchange): Decided | Answer | Promise<Answer> {
+    const { method, path } = request;
+    const busy = this.waiting.refusalOf({ method, durable: true, yields: YIELDING.test(path) });
+    return busy === null ? this.#front.answerTo(request) : this.#refuse(busy);
   }
 
   #submit(kind: BookingKind, { eventId, body }: Command, caller: Caller): Decided {
@@ -158,7 +171,7 @@ export class Decider {
     });
     if (begun instanceof Promise) return begun.then((found) => this.#repeated(call, found));
     if (isRefused(begun)) return this.#refuse(begun);
-    if ("status" in begun) return begun;
+    if ("status" in begun) return withApplied(begun);
     const decided = this.#submit(call, command, caller);
     const { problem } = decided;
     // An invalid command does not use up its key: the client may send it again, corrected.
@@ -173,15 +186,15 @@ export class Decider {
     return decided;
   }
 
-  /** A stored answer that was read from disk. */
+  /** A stored answer from disk. */
   #repeated(call: BookingKind, found: Answer | Problem): Answer {
-    if (!isRefused(found)) return found;
+    if (!isRefused(found)) return withApplied(found);
     this.#services.metrics.refused(found.refused);
     return problemAnswer(found, PATHS[call], this.#services.engine.nowMs());
   }
 
-  pathOf({ call }: Command): string {
-    return call === null ? SOCKET_PATH : PATHS[call];
+  pathOf({ call, request }: Command): string {
+    return request?.path ?? (call === null ? SOCKET_PATH : PATHS[call]);
   }
 
   #refuse(problem: Problem): Decided {
@@ -193,84 +206,21 @@ export class Decider {
 
   #answer(call: BookingKind, command: Command): Answer | Promise<Answer> {
     const { eventId, idempotencyKey, body } = command;
-    const exchange = new CommandExchange(this.#client!, call);
-    const isGiven = eventId !== null;
     const text = typeof eventId === "string" ? eventId : JSON.stringify(eventId);
-    exchange.query = isGiven ? `eventId=${encodeURIComponent(text)}` : "";
-    exchange.idempotencyKey = idempotencyKey;
-    exchange.body = command.json ?? Buffer.from(JSON.stringify(body));
-    return this.#front.answerTo(exchange);
+    const query = eventId === null ? "" : `eventId=${encodeURIComponent(text)}`;
+    const head = { ...this.#client!, method: "post", path: PATHS[call], query, idempotencyKey };
+    const bytes = command.json ?? Buffer.from(JSON.stringify(body));
+    return this.#front.answerTo(new InnerExchange(head, bytes));
   }
 }
 
 const LOCK = { method: "post", durable: true, yields: true };
 const OTHER = { method: "post", durable: true };
+/** Paths shed first under load. */
+const YIELDING = /\/(lock|check)\/?$/;
 
 function isLimited(organization: OrganizationRow | undefined): boolean {
   if (organization === undefined) return true;
   const { requestsPerSecond, bookingsPerSecond } = organization;
   return requestsPerSecond !== undefined || bookingsPerSecond !== undefined;
-}
-
-// The turns of connections that send frames: in one turn of the event loop, one frame of each
-// connection is decided, between the requests that come over HTTP. Answers are sent once for all
-// frames that one batch of the log has made durable.
-
-export interface TurnTaker {
-  /** Decides a frame that waited, unless it must go on waiting. */
-  decideNext(): void;
-  /** Sends the answers that may leave. */
-  flush(): void;
-}
-
-export class Turns<Connection extends TurnTaker> {
-  /** The number of this turn. In a new turn, every connection may have another frame decided. */
-  now = 0;
-  /** Connections with frames that wait for their turn. */
-  #waiting = new Set<Connection>();
-  /** Connections whose answers may leave. */
-  #flushing: Connection[] = [];
-  #hasTurnAhead = false;
-
-  /** A frame has been decided in this turn. */
-  decided(): void {
-    this.#takeTurn();
-  }
-
-  /** Calls `decideNext` in a later turn. */
-  decideLater(connection: Connection): void {
-    this.#waiting.add(connection);
-    this.#takeTurn();
-  }
-
-  #takeTurn(): void {
-    if (this.#hasTurnAhead) return;
-    this.#hasTurnAhead = true;
-    setImmediate(this.#next);
-  }
-
-  readonly #next = (): void => {
-    this.#hasTurnAhead = false;
-    this.now += 1;
-    const waiting = this.#waiting;
-    if (waiting.size === 0) return;
-    this.#waiting = new Set();
-    for (const connection of waiting) connection.decideNext();
-  };
-
-  /** Calls `flush` when the callbacks of this log batch have run. */
-  flushLater(connection: Connection): void {
-    if (this.#flushing.length === 0) queueMicrotask(this.#flush);
-    this.#flushing.push(connection);
-  }
-
-  readonly #flush = (): void => {
-    const flushing = this.#flushing;
-    this.#flushing = [];
-    for (const connection of flushing) connection.flush();
-  };
-
-  delete(connection: Connection): void {
-    this.#waiting.delete(connection);
-  }
 }

@@ -25,6 +25,7 @@ import {
   type ChoiceList,
   type Command,
   type Handles,
+  LIMITS,
   type Protocol,
   RecentTexts,
   type Refused,
@@ -41,17 +42,17 @@ const QUOTED_CALLS = CALLS.map((call) => Buffer.from(`"${call}"`));
 const NEVER_SENT = Uint8Array.of(0);
 const BACKSLASH = 0x5c;
 const UUID_LENGTH = 36;
-/** Any other key takes the general way, which refuses it. */
+/** Longer keys take the general way, and are refused there. */
 const KEY_LENGTH_MAX = 255;
 const LOWER_CASE_UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 const OPEN = Buffer.from('{"n":');
 const DONE = Buffer.from(',"status":200,"body":true},');
 const NOT_DONE = Buffer.from(',"status":200,"body":false},');
-/** More than the longest number and what is around it. */
+/** More than the longest number and its surroundings. */
 const ANSWER_BYTES = 64;
 
-/** The members of a command that were read. */
+/** Members found in a command. */
 const Member = {
   NUMBER: 1,
   CALL: 2,
@@ -68,21 +69,23 @@ const NEEDED = Member.NUMBER | Member.CALL | Member.EVENT_ID;
 
 export class JsonProtocol extends SelectionReader implements Protocol {
   readonly name = "frontrow.commands.v1+json";
+  readonly limits = LIMITS;
   readonly isBinary = false;
+  readonly isShared = false;
   readonly headBytes = 1;
   /** The id of an event as it was sent last, quoted: most commands of a frame repeat it. */
   #eventBytes: Uint8Array = NEVER_SENT;
   #eventId = "";
   readonly #texts = new RecentTexts();
-  /** An earlier command of the frame, whose members before its seats most others repeat. */
+  /** An earlier command of the frame: most others repeat its members before the seats. */
   #head: Command | null = null;
   /** Those members, after the number; 0 while the number is not the first member. */
   #headStart = 0;
   #headEnd = 0;
-  /** Where the session is, after the start; beyond the end when it is not the last of them. */
+  /** Offset of the session; beyond the end when it is not the last of them. */
   #sessionAt = 0;
 
-  /** Commands repeat their sessions: a text that was read before is the same object. */
+  /** Interned: commands repeat their sessions. */
   protected override textAt(start: number, end: number): string {
     return this.#texts.find(this.bytes, start, end);
   }
@@ -130,7 +133,7 @@ export class JsonProtocol extends SelectionReader implements Protocol {
     return readAny(this.bytes.subarray(start, this.at), command);
   }
 
-  /** As the reader of bodies: false for a command that is not in the usual form. */
+  /** As the reader of bodies: false for an unusual command. */
   #usual(command: Command): boolean {
     let found = this.#head === null ? 0 : this.#repeated(command, this.#head);
     if (found === 0) {
@@ -150,10 +153,10 @@ export class JsonProtocol extends SelectionReader implements Protocol {
   }
 
   /**
-   * Reads the members of a command up to its seats, if they are those of `head`, except for its
-   * number and its session. To compare bytes takes a fraction of the time of reading them.
+   * Reads the members before the seats by comparing their bytes with those of `head`, except for
+   * number and session: a fraction of the cost of parsing.
    *
-   * @returns The members that were read; 0, and nothing is read, when they are others.
+   * @returns The members found; 0, and nothing is read, for others.
    */
   #repeated(command: Command, head: Command): number {
     const { bytes, at: start } = this;
@@ -188,7 +191,7 @@ export class JsonProtocol extends SelectionReader implements Protocol {
     return same === length ? BEFORE_SEATS | Member.SEATS : BEFORE_SEATS;
   }
 
-  /** @returns The member that was read; 0 when it is not usual. */
+  /** @returns The member found; 0 for an unusual one. */
   #member(command: Command, found: number): number {
     if (this.names(NUMBER)) {
       const number = this.number();
@@ -263,7 +266,7 @@ export class JsonProtocol extends SelectionReader implements Protocol {
     return this.takes(CLOSE_LIST);
   }
 
-  /** Reads `{"id":16}`, if that comes next without blanks. */
+  /** Reads `{"id":16}` without blanks. */
   #seat(choice: ChoiceDraft): boolean {
     const start = this.at;
     if (this.takesWord(SEAT)) {
@@ -278,7 +281,7 @@ export class JsonProtocol extends SelectionReader implements Protocol {
     return false;
   }
 
-  /** Steps over one value, of which it looks at brackets and texts only. */
+  /** Steps over one value by its brackets and texts alone. */
   #skipElement(): boolean {
     const { bytes } = this;
     const start = this.skipBlanks();

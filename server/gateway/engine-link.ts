@@ -1,48 +1,59 @@
 /**
- * The link to the engine, on the side of the gateway: requests go out in frames, one for each turn
- * of the event loop, and their answers come back by number. A link that breaks is opened again.
+ * The gateway's end of the link: a client of the command protocol. Requests go out in frames, one
+ * for each turn of the event loop; answers come back by number. A broken link is opened again.
  */
 import type { StateSelection } from "../../engine/bodies.ts";
-import type { Credentials } from "../http/front.ts";
 import { AnswerBuffer } from "../commands/answer-buffer.ts";
-import type { Answer } from "../http/answers.ts";
-import type { Exchange } from "../http/front.ts";
 import {
   ANSWER_BYTES,
-  AnswerKind,
+  COMMAND_BYTES,
+  DONE,
+  Kind,
+  LONG_IDS,
+  OPEN_BYTES,
+  OPENS_FROM,
+} from "../commands/binary-protocol.ts";
+import type { Answer } from "../http/answers.ts";
+import type { Credentials, Exchange } from "../http/front.ts";
+import {
   EngineState,
   Entry,
-  EVENT_ID_BYTES,
-  Flag,
+  FULL_ANSWER,
   FULL_ANSWER_BYTES,
-  HEAD_BYTES,
+  HANDLES_MAX,
+  KEY_TEXT_LENGTH_MAX,
+  type KeyText,
   LINK_LIMITS,
   LINK_PATH,
   LINK_PROTOCOL,
+  type LinkCredit,
   makeProof,
-  padded,
-  type RequestHeadText,
+  type Notice,
+  REQUEST_BYTES,
+  type RequestText,
 } from "./link-layout.ts";
-import { UpstreamSocket } from "./web-socket.ts";
+import { NodeSocket } from "../client/node-socket.ts";
 
 const RETRY_MS = 200;
 const CHECK_MS = 250;
 /** Frames without any answer: while there are so many, requests gather for the next one. */
 const UNDER_WAY_MAX = 2;
-/** So many do not wait for that, nor longer than this. */
+/** Batch delay: at most so many requests, and at most so long. */
 const GATHERED_MAX = 64;
 const GATHERED_MS_MAX = 2;
 /** The engine says something every half second. */
 const SILENT_MS_MAX = 3_000;
-/** What the entry of a call may take beyond the body of its request; and a general request. */
-const CALL_BYTES_MAX = 1_024;
-const REQUEST_BYTES = 64;
+/** Bytes of a call with its handles beyond the body of its request. */
+const CALL_BYTES_MAX = 4_096;
+const NO_CREDIT: LinkCredit = { commands: 0, commandsInFrame: 0, bytesInFrame: 0, bytes: 0 };
+/** Statuses of a valid key, and of one that may have ended. */
+const [OK, FORBIDDEN] = [200, 403];
 
 export interface LinkEvents {
   answered(exchange: Exchange, answer: Answer | boolean): void;
-  /** The link broke while the request was on its way: nobody knows what became of it. */
+  /** The link broke before the answer: the outcome is unknown. */
   lost(exchange: Exchange): void;
-  /** The link is open, or it is not any more, or cannot be opened for another reason. */
+  /** The link is open, or broken, or cannot be opened for a new reason. */
   changed(isOpen: boolean, reason: string): void;
 }
 
@@ -52,38 +63,46 @@ interface LinkOptions {
   readonly events: LinkEvents;
 }
 
-interface UsualCall {
+/** A request in the form of a command. */
+export interface UsualCall {
+  /** As the binary layout numbers it. */
   readonly kind: number;
-  readonly key: number;
   readonly eventId: string;
   readonly selection: StateSelection;
+  /** Null for none; else printable ASCII. */
+  readonly idempotencyKey: string | null;
+}
+
+/** A request without an answer. */
+interface Sent {
+  readonly exchange: Exchange;
+  readonly bytes: number;
+  readonly frame: number;
 }
 
 export class EngineLink {
   readonly #options: LinkOptions;
-  readonly #writer = new FrameWriter();
-  /** What both sides name by number. */
-  readonly known = new KnownNumbers();
-  /** Requests without an answer, by number less 1; null for a number that is free. */
-  #sent: (Exchange | null)[] = [];
-  readonly #generations: number[] = [];
-  /** The frame of each, by number less 1. */
-  readonly #frameOf: number[] = [];
-  /** The last frame of which a request has its answer. */
+  #writer = new FrameWriter();
+  #credit = NO_CREDIT;
+  /** By number less 1; null for a free number. */
+  #sent: (Sent | null)[] = [];
+  /** Bytes of the requests without an answer. */
+  #sentBytes = 0;
+  /** The last frame with an answered request. */
   #answeredFrame = 0;
-  /** Requests in the frame that has not been sent. */
+  /** Requests in the unsent frame. */
   #gathered = 0;
   #gathering: NodeJS.Timeout | null = null;
   #free: number[] = [];
   #count = 0;
-  #socket: UpstreamSocket | null = null;
+  #socket: NodeSocket | null = null;
   #isConnected = false;
   #state: EngineState = EngineState.CLOSED;
   #heardMs = 0;
   #hasTurnAhead = false;
   #timer: NodeJS.Timeout | null = null;
   #isStopped = false;
-  /** Why there is no link, as was told since there was one. */
+  /** Reasons told since the link broke. */
   readonly #reasons = new Set<string>();
   frames = 0;
   requests = 0;
@@ -103,65 +122,76 @@ export class EngineLink {
     this.#socket?.destroy();
   }
 
-  /** Whether the engine takes requests. */
+  /** True while the engine takes requests. */
   get isOpen(): boolean {
     return this.#state !== EngineState.CLOSED;
   }
 
-  /** Whether it takes changes, too. */
+  /** True while it takes changes, too. */
   get isReady(): boolean {
-    return this.#state === EngineState.TAKES_CHANGES;
+    return this.#state === EngineState.CHANGES;
   }
 
-  /** Requests that may still be sent before there are answers. */
-  get room(): number {
-    return LINK_LIMITS.requests - this.#count;
+  /** True while the credit allows another request. */
+  get hasRoom(): boolean {
+    const { commands, bytes } = this.#credit;
+    return this.#count < commands && this.#sentBytes + LINK_LIMITS.bytesInFrame <= bytes;
   }
 
   get waiting(): number {
     return this.#count;
   }
 
-  /** @returns The number of a key that the engine has found to be valid; 0 for any other. */
-  keyOf(credentials: Credentials): number {
-    return this.known.keyOf(credentials);
+  /** Keys known as valid. */
+  get keyCount(): number {
+    return this.#writer.keys.count;
   }
 
-  /** Sends a booking call in its usual form. */
-  call(exchange: Exchange, { eventId, ...call }: UsualCall): void {
+  /** @returns The handle of a key known as valid; 0 for any other. */
+  keyOf(credentials: Credentials): number {
+    return this.#writer.keys.find(textOf(credentials));
+  }
+
+  /** Sends a booking call as a command. @param key - As by `keyOf`, not 0. */
+  call(exchange: Exchange, key: number, call: UsualCall): void {
     this.#reserve(CALL_BYTES_MAX + exchange.body.length);
-    let event = this.known.eventOf(eventId);
-    if (event === 0) {
-      event = this.known.addEvent(eventId);
-      if (event === 0) {
-        // There are no more numbers: this request goes in its general form, and takes a key again.
-        this.#forget();
-        this.request(exchange);
-        return;
-      }
-      this.#writer.event(event, eventId);
-    }
-    const { idempotencyKey } = exchange;
-    this.#writer.call(this.#numberOf(exchange), { ...call, event, idempotencyKey });
+    const { length } = this.#writer;
+    this.#writer.call(this.#nextNumber, key, call);
+    this.#note(exchange, this.#writer.length - length);
   }
 
   /** Sends a request in its general form. */
   request(exchange: Exchange): void {
     const head = headOf(exchange);
-    this.#reserve(head.length + exchange.body.length + REQUEST_BYTES);
-    if (this.known.isFull) this.#forget();
-    this.#writer.request(this.#numberOf(exchange), head, exchange.body);
+    const bytes = REQUEST_BYTES + head.length + exchange.body.length;
+    this.#reserve(bytes);
+    this.#writer.request(this.#nextNumber, head, exchange.body);
+    this.#note(exchange, bytes);
   }
 
-  #forget(): void {
-    this.known.forget();
-    this.#writer.forget();
+  #reserve(bytes: number): void {
+    this.#makeRoom(bytes);
+    this.#takeTurn();
   }
 
   /** Makes room for an entry in the frame. */
-  #reserve(bytes: number): void {
-    if (!this.#writer.hasRoom(bytes)) this.#send();
-    this.#takeTurn();
+  #makeRoom(bytes: number): void {
+    const { bytesInFrame, commandsInFrame } = this.#credit;
+    const isFull = this.#writer.length + bytes > bytesInFrame;
+    if (isFull || this.#gathered === commandsInFrame) this.#send();
+  }
+
+  get #nextNumber(): number {
+    return (this.#free.at(-1) ?? this.#sent.length) + 1;
+  }
+
+  #note(exchange: Exchange, bytes: number): void {
+    const place = this.#free.pop() ?? this.#sent.length;
+    this.#sent[place] = { exchange, bytes, frame: this.frames + 1 };
+    this.#sentBytes += bytes;
+    this.#gathered += 1;
+    this.#count += 1;
+    this.requests += 1;
   }
 
   #takeTurn(): void {
@@ -171,8 +201,8 @@ export class EngineLink {
   }
 
   /**
-   * The log takes one batch at a time, so what waits here for the answers to earlier frames would
-   * else wait there: the engine has fewer frames to read, and nobody an answer much later.
+   * Batch delay: the log takes one batch at a time, so requests gather here instead of waiting
+   * there. The engine reads fewer frames, and no answer comes much later.
    */
   readonly #endTurn = (): void => {
     this.#hasTurnAhead = false;
@@ -191,17 +221,6 @@ export class EngineLink {
     this.#writer.clear();
   };
 
-  #numberOf(exchange: Exchange): number {
-    const place = this.#free.pop() ?? this.#sent.length;
-    this.#sent[place] = exchange;
-    this.#generations[place] = this.known.generation;
-    this.#frameOf[place] = this.frames + 1;
-    this.#gathered += 1;
-    this.#count += 1;
-    this.requests += 1;
-    return place + 1;
-  }
-
   #connect(): void {
     const { engines, secret } = this.#options;
     const headers = {
@@ -209,14 +228,18 @@ export class EngineLink {
       "Sec-WebSocket-Protocol": LINK_PROTOCOL,
     };
     const request = { server: engines.present, path: LINK_PATH, headers };
-    const socket = new UpstreamSocket(request, {
+    const socket = new NodeSocket(request, {
       opened: () => {
         this.#isConnected = true;
         this.#heardMs = performance.now();
         this.#reasons.clear();
         this.#options.events.changed(true, "");
       },
-      message: (payload) => this.#take(payload),
+      message: (payload, isBinary) => {
+        this.#heardMs = performance.now();
+        if (isBinary) this.#take(payload);
+        else this.#notice(JSON.parse(payload.toString()) as Notice);
+      },
       refused: (response) => {
         response.resume();
         this.#broken(`the engine refused the link with ${response.statusCode ?? 0}`);
@@ -232,18 +255,19 @@ export class EngineLink {
     this.#isConnected = false;
     this.#state = EngineState.CLOSED;
     this.#socket = null;
-    this.#writer.clear();
+    this.#writer = new FrameWriter();
+    this.#credit = NO_CREDIT;
     this.#gathered = 0;
     this.#answeredFrame = this.frames;
-    this.known.forget();
     this.#sent = [];
+    this.#sentBytes = 0;
     this.#free = [];
     this.#count = 0;
     const { events, engines } = this.#options;
     // Of several engines each has a reason of its own, again and again.
     if (!this.#reasons.has(reason)) events.changed(false, reason);
     this.#reasons.add(reason);
-    for (const exchange of sent) if (exchange !== null) events.lost(exchange);
+    for (const one of sent) if (one !== null) events.lost(one.exchange);
     if (this.#isStopped) return;
     engines.leave();
     // The first try follows at once: after a restart the engine is back before its port is missed.
@@ -251,10 +275,10 @@ export class EngineLink {
     setTimeout(() => !this.#isStopped && this.#connect(), delayMs);
   }
 
-  /** Gives up an engine that says nothing. */
+  /** Gives up a silent engine. */
   #check(): void {
     if (!this.#isSilent()) return;
-    // This process itself may have stood still: then what the engine said waits to be read.
+    // This process itself may have stood still: then messages of the engine wait to be read.
     setImmediate(() => setImmediate(() => this.#isSilent() && this.#socket?.destroy()));
   }
 
@@ -262,124 +286,64 @@ export class EngineLink {
     return this.#socket !== null && performance.now() - this.#heardMs > SILENT_MS_MAX;
   }
 
+  #notice(notice: Notice): void {
+    if (notice.type === "credit") this.#credit = notice;
+    else this.#state = notice.takes;
+  }
+
   #take(message: Buffer): void {
-    this.#heardMs = performance.now();
     let at = 0;
     while (at < message.length) {
       const number = message.readUInt32LE(at);
-      const status = message.readUInt16LE(at + 4);
-      const kind = message.readUInt16LE(at + 6);
-      if (kind <= AnswerKind.TRUE) this.#answered(number, kind === AnswerKind.TRUE);
-      else if (kind === AnswerKind.KEY_ENDED) this.known.endKey(number);
-      else if (kind === AnswerKind.STATE) this.#state = status as EngineState;
-      else at += this.#takeFull(message, at) - ANSWER_BYTES;
-      at += ANSWER_BYTES;
+      const result = message.readUInt16LE(at + 6);
+      if (result === FULL_ANSWER) at += this.#takeFull(number, message, at);
+      else {
+        this.#answered(number, result === DONE);
+        at += ANSWER_BYTES;
+      }
     }
     if (this.#gathered > 0) this.#takeTurn();
   }
 
   /** @returns The length of the answer. */
-  #takeFull(message: Buffer, at: number): number {
-    const number = message.readUInt32LE(at);
+  #takeFull(number: number, message: Buffer, at: number): number {
     const status = message.readUInt16LE(at + 4);
-    const key = message.readUInt16LE(at + 8);
     const headAt = at + FULL_ANSWER_BYTES;
-    const bodyAt = headAt + message.readUInt16LE(at + 10);
+    const bodyAt = headAt + message.readUInt32LE(at + 8);
     const end = bodyAt + message.readUInt32LE(at + 12);
     const head = message.toString("utf8", headAt, bodyAt);
     const [type, headers] = JSON.parse(head) as [string, Answer["headers"]];
-    const exchange = this.#sent[number - 1];
-    const isOfNow = this.#generations[number - 1] === this.known.generation;
-    if (key !== 0 && isOfNow && exchange != null) this.known.addKey(exchange, key);
+    const exchange = this.#sent[number - 1]?.exchange;
+    if (exchange !== undefined && status === OK) {
+      this.#makeRoom(CALL_BYTES_MAX);
+      this.#writer.key(exchange);
+    } else if (exchange !== undefined && status === FORBIDDEN) {
+      this.#writer.keys.delete(textOf(exchange));
+    }
     this.#answered(number, { status, type, headers, body: message.toString("utf8", bodyAt, end) });
     return end - at;
   }
 
   #answered(number: number, answer: Answer | boolean): void {
-    const exchange = this.#sent[number - 1];
-    if (exchange == null) return;
+    const sent = this.#sent[number - 1];
+    if (sent == null) return;
+    const { exchange, bytes, frame } = sent;
     this.#sent[number - 1] = null;
-    this.#answeredFrame = Math.max(this.#answeredFrame, this.#frameOf[number - 1]!);
+    this.#sentBytes -= bytes;
+    this.#answeredFrame = Math.max(this.#answeredFrame, frame);
     this.#free.push(number - 1);
     this.#count -= 1;
     this.#options.events.answered(exchange, answer);
   }
 }
 
-// The keys and events that the gateway and its engine name by number. The engine gives numbers to
-// keys, with the answer to the first request that has one, so no key and no hash of one ever leaves
-// it. The gateway gives numbers to events.
-
-class KnownNumbers {
-  /** Keys that came alone, as most do, and all others with what came beside them. */
-  readonly #plain = new Map<string, number>();
-  readonly #others = new Map<string, number>();
-  readonly #texts = new Map<number, readonly [table: Map<string, number>, text: string]>();
-  readonly #events = new Map<string, number>();
-  #lastKey = 0;
-  /** Changes when all numbers lose their meaning. */
-  generation = 0;
-
-  get keyCount(): number {
-    return this.#texts.size;
-  }
-
-  /** Whether the engine gives out no more numbers. */
-  get isFull(): boolean {
-    return this.#lastKey === LINK_LIMITS.keys;
-  }
-
-  /** @returns 0 for a key that is not known. */
-  keyOf(credentials: Credentials): number {
-    const { apiKey, authorization, organizationId } = credentials;
-    if (authorization === "" && organizationId === "") return this.#plain.get(apiKey) ?? 0;
-    return this.#others.get(textOf(credentials)) ?? 0;
-  }
-
-  addKey(credentials: Credentials, number: number): void {
-    const { apiKey, authorization, organizationId } = credentials;
-    const isPlain = authorization === "" && organizationId === "";
-    const table = isPlain ? this.#plain : this.#others;
-    const text = isPlain ? apiKey : textOf(credentials);
-    table.set(text, number);
-    this.#texts.set(number, [table, text]);
-    this.#lastKey = Math.max(this.#lastKey, number);
-  }
-
-  endKey(number: number): void {
-    const [table, text] = this.#texts.get(number) ?? [null, ""];
-    table?.delete(text);
-    this.#texts.delete(number);
-  }
-
-  /** @returns 0 for an event that has no number. */
-  eventOf(id: string): number {
-    return this.#events.get(id) ?? 0;
-  }
-
-  /** @returns Its number; 0 when there is none left. */
-  addEvent(id: string): number {
-    if (this.#events.size === LINK_LIMITS.events) return 0;
-    const number = this.#events.size + 1;
-    this.#events.set(id, number);
-    return number;
-  }
-
-  forget(): void {
-    this.generation += 1;
-    this.#lastKey = 0;
-    this.#plain.clear();
-    this.#others.clear();
-    this.#texts.clear();
-    this.#events.clear();
-  }
-}
-
+/** A key alone, the usual case, is its own text. */
 function textOf({ apiKey, authorization, organizationId }: Credentials): string {
+  if (authorization === "" && organizationId === "") return apiKey;
   return `${apiKey}\n${authorization}\n${organizationId}`;
 }
 
-// The engines that a gateway may be linked to: one, or the hosts of a cluster.
+// The candidates for the link: one engine, or the hosts of a cluster.
 
 export class Engines {
   readonly #urls: readonly URL[];
@@ -394,7 +358,7 @@ export class Engines {
     return this.#urls.length;
   }
 
-  /** The engine that leads, as far as is known. */
+  /** The leader, as far as is known. */
   get present(): URL {
     return this.#urls[this.#present]!;
   }
@@ -413,19 +377,10 @@ const COUNT_MAX = 0xffff;
 const ZEROS = new Uint8Array(4);
 const NO_CHOICES: NonNullable<StateSelection["seats"]> = [];
 
-export interface Call {
-  /** As the layout numbers it. */
-  readonly kind: number;
-  readonly key: number;
-  readonly event: number;
-  readonly selection: StateSelection;
-  /** Null for none; else printable ASCII. */
-  readonly idempotencyKey: string | null;
-}
-
-/** Whether a selection in its usual form fits the entry of a call. */
-export function fitsCall({ seats, groupOfSeats, fences }: StateSelection): boolean {
-  if (fences !== undefined && fences !== null) return false;
+/** @returns True when a selection in its usual form fits a command. */
+export function fitsCall({ sessionId, holdType, seats, groupOfSeats, fences }: StateSelection) {
+  // The handle of an empty text cannot be opened.
+  if ((fences ?? null) !== null || sessionId === "" || holdType === "") return false;
   for (const { capacity } of seats ?? NO_CHOICES) {
     if (capacity !== undefined && capacity !== null) return false;
   }
@@ -435,8 +390,62 @@ export function fitsCall({ seats, groupOfSeats, fences }: StateSelection): boole
   return (seats?.length ?? 0) <= COUNT_MAX && (groupOfSeats?.length ?? 0) <= COUNT_MAX;
 }
 
+/** Interned texts of a link. A new text takes the handle of the oldest. */
+class Handles {
+  readonly #max: number;
+  readonly #numbers = new Map<string, number>();
+  /** By number less 1; undefined for a free one. */
+  readonly #texts: (string | undefined)[] = [];
+  readonly #free: number[] = [];
+  #last = 0;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  get count(): number {
+    return this.#numbers.size;
+  }
+
+  /** @returns 0 for none. */
+  find(text: string): number {
+    return this.#numbers.get(text) ?? 0;
+  }
+
+  /** @returns The new handle of a text; it must be opened. */
+  add(text: string): number {
+    const number = this.#free.pop() ?? (this.#last = (this.#last % this.#max) + 1);
+    const replaced = this.#texts[number - 1];
+    if (replaced !== undefined) this.#numbers.delete(replaced);
+    this.#texts[number - 1] = text;
+    this.#numbers.set(text, number);
+    return number;
+  }
+
+  delete(text: string): void {
+    const number = this.#numbers.get(text);
+    if (number === undefined) return;
+    this.#numbers.delete(text);
+    this.#texts[number - 1] = undefined;
+    this.#free.push(number);
+  }
+}
+
 export class FrameWriter {
+  readonly keys: Handles;
+  readonly #events: Handles;
+  readonly #sessions: Handles;
+  readonly #holdTypes: Handles;
   readonly #bytes = new AnswerBuffer();
+  /** The key of the following commands; 0 for none. */
+  #key = 0;
+
+  constructor(max: Readonly<Record<keyof typeof HANDLES_MAX, number>> = HANDLES_MAX) {
+    this.keys = new Handles(max.key);
+    this.#events = new Handles(max.event);
+    this.#sessions = new Handles(max.session);
+    this.#holdTypes = new Handles(max.holdType);
+  }
 
   get length(): number {
     return this.#bytes.length;
@@ -451,60 +460,53 @@ export class FrameWriter {
     this.#bytes.length = 0;
   }
 
-  hasRoom(bytes: number): boolean {
-    return this.#bytes.length + bytes <= LINK_LIMITS.bytesInFrame;
+  /** Opens a handle for a new key, if it is not too long. */
+  key(exchange: Exchange): void {
+    const text = textOf(exchange);
+    if (text.length > KEY_TEXT_LENGTH_MAX || this.keys.find(text) !== 0) return;
+    const { apiKey, authorization, organizationId } = exchange;
+    const shown: KeyText = { apiKey, authorization, organizationId, from: exchange.address() };
+    const number = this.keys.add(text);
+    if (number === this.#key) this.#key = 0;
+    this.#open(Kind.KEY, number, JSON.stringify(shown));
   }
 
-  event(number: number, id: string): void {
-    this.#start(number, Entry.EVENT, 0);
-    this.#bytes.reserve(EVENT_ID_BYTES + 4);
-    this.#bytes.uint16(0);
-    this.#bytes.text(id);
-  }
-
-  forget(): void {
-    this.#start(0, Entry.FORGET, 0);
-    this.#bytes.uint16(0);
-  }
-
-  call(number: number, { kind, key, event, selection, idempotencyKey }: Call): void {
+  call(number: number, key: number, { kind, eventId, selection, idempotencyKey }: UsualCall): void {
     const { sessionId, holdType } = selection;
     const seats = selection.seats ?? NO_CHOICES;
     const areas = selection.groupOfSeats ?? NO_CHOICES;
     const to = this.#bytes;
+    if (key !== this.#key) this.#use(key);
+    const event = this.#handle(Kind.EVENT, this.#events, eventId);
+    const session = sessionId == null ? 0 : this.#handle(Kind.SESSION, this.#sessions, sessionId);
+    const hold = holdType == null ? 0 : this.#handle(Kind.HOLD_TYPE, this.#holdTypes, holdType);
     const isLong = hasLongId(seats) || hasLongId(areas);
-    const hasSession = typeof sessionId === "string" ? Flag.HAS_SESSION : 0;
-    const hasHoldType = typeof holdType === "string" ? Flag.HAS_HOLD_TYPE : 0;
-    this.#start(number, kind, (isLong ? Flag.LONG_IDS : 0) | hasSession | hasHoldType);
-    to.reserve(HEAD_BYTES + 12 * (seats.length + areas.length));
-    to.uint16(key);
+    to.reserve(COMMAND_BYTES + 12 * (seats.length + areas.length));
+    to.uint32(number);
+    to.byte(kind);
+    to.byte(isLong ? LONG_IDS : 0);
     to.uint16(event);
+    to.uint16(session);
+    to.byte(hold);
+    to.byte(idempotencyKey?.length ?? 0);
     to.uint16(seats.length);
     to.uint16(areas.length);
-    to.byte(idempotencyKey?.length ?? 0);
-    to.byte(holdType?.length ?? 0);
-    to.byte(sessionId?.length ?? 0);
-    to.byte(0);
-    to.uint16(0);
     for (let i = 0; i < seats.length; i++) this.#id(seats[i]!.id, isLong);
     for (let i = 0; i < areas.length; i++) {
       this.#id(areas[i]!.id, isLong);
       to.uint32(areas[i]!.capacity!);
     }
-    if (hasSession !== 0) to.text(sessionId!);
-    if (hasHoldType !== 0) to.text(holdType!);
     if (idempotencyKey !== null) to.text(idempotencyKey);
     this.#pad();
   }
 
   request(number: number, head: Buffer, body: Uint8Array): void {
     const to = this.#bytes;
-    this.#start(number, Entry.REQUEST, 0);
-    to.reserve(HEAD_BYTES + head.length + body.length);
-    to.uint16(0);
+    to.reserve(REQUEST_BYTES + head.length + body.length);
+    to.uint32(number);
+    to.uint32(Entry.REQUEST);
     to.uint32(head.length);
     to.uint32(body.length);
-    to.uint32(0);
     for (const part of [head, body]) {
       to.bytes.set(part, to.length);
       to.length += part.length;
@@ -512,11 +514,32 @@ export class FrameWriter {
     this.#pad();
   }
 
-  #start(number: number, kind: number, flags: number): void {
-    this.#bytes.reserve(HEAD_BYTES);
-    this.#bytes.uint32(number);
-    this.#bytes.byte(kind);
-    this.#bytes.byte(flags);
+  #use(key: number): void {
+    this.#key = key;
+    this.#bytes.reserve(OPEN_BYTES);
+    this.#bytes.uint32(key);
+    this.#bytes.uint32(Entry.USE);
+  }
+
+  #handle(kind: number, handles: Handles, text: string): number {
+    const known = handles.find(text);
+    if (known !== 0) return known;
+    const number = handles.add(text);
+    this.#open(kind, number, text);
+    return number;
+  }
+
+  #open(kind: number, number: number, text: string): void {
+    const isEvent = kind === Kind.EVENT;
+    const bytes = isEvent ? Buffer.from(text.replaceAll("-", ""), "hex") : Buffer.from(text);
+    const to = this.#bytes;
+    to.reserve(OPEN_BYTES);
+    to.uint16(number);
+    to.uint16(bytes.length);
+    to.uint32(OPENS_FROM + kind);
+    to.reserve(bytes.length);
+    to.copy(bytes);
+    this.#pad();
   }
 
   #id(id: number, isLong: boolean): void {
@@ -527,7 +550,7 @@ export class FrameWriter {
   #pad(): void {
     const to = this.#bytes;
     to.reserve(ZEROS.length);
-    to.copy(ZEROS.subarray(0, padded(to.length) - to.length));
+    to.copy(ZEROS.subarray(0, -to.length & 3));
   }
 }
 
@@ -540,7 +563,7 @@ function hasLongId(choices: readonly { readonly id: number }[]): boolean {
 
 /** The head of a request in its general form. */
 function headOf(exchange: Exchange): Buffer {
-  const head: RequestHeadText = {
+  const head: RequestText = {
     method: exchange.method,
     path: exchange.path,
     query: exchange.query,
@@ -553,7 +576,7 @@ function headOf(exchange: Exchange): Buffer {
     prefer: exchange.prefer,
     repeatedHeader: exchange.repeatedHeader,
     requestId: exchange.requestId,
-    address: exchange.address(),
+    from: exchange.address(),
   };
   return Buffer.from(JSON.stringify(head));
 }

@@ -1,15 +1,12 @@
-/**
- * The front of a gateway: booking goes to the engine over the link, everything else over HTTP. What
- * a request shows to be wrong by itself is refused here, in the order and the words of the engine's
- * own front.
- */
+/** The front of a gateway: booking goes to the engine over the link, everything else over HTTP. */
+import type { Logger } from "pino";
 import { collectDefaultMetrics, Registry } from "prom-client";
 import type { StateSelection } from "../../engine/bodies.ts";
-import { type FieldError, isRefused, refuseInvalid, Result } from "../../engine/results.ts";
+import { Result } from "../../engine/results.ts";
 import { WaitingWork } from "../api/overload.ts";
 import type { Route } from "../api/route.ts";
 import { type Match, refuseRoute, Router, withoutSlash } from "../api/router.ts";
-import { asSent, readBody, refuseHead } from "../api/validate.ts";
+import { refuseHead } from "../api/validate.ts";
 import { callNamed, CALLS } from "../commands/command.ts";
 import {
   type Answer,
@@ -27,15 +24,20 @@ import type { HttpStats } from "../http/server.ts";
 import { Durations, family, histogram, RecentText, rowLines } from "../observe/exposition.ts";
 import { version } from "../program.ts";
 import { legacyProblem } from "../routes/v1-booking.ts";
-import { type EngineLink, type Engines, fitsCall } from "./engine-link.ts";
+import {
+  EngineLink,
+  type Engines,
+  fitsCall,
+  type LinkEvents,
+  type UsualCall,
+} from "./engine-link.ts";
 import { LINK_BODY_BYTES_MAX, LINK_HEAD_LENGTH_MAX } from "./link-layout.ts";
 import { AnswerRoom, Relay } from "./passing.ts";
 
-/** Booking requests that may wait before locks are refused; others may be twice as many. */
+/** In-flight limit for locks; for other booking requests it is twice as high. */
 export const BOOKINGS_WAITING_MAX = 8_000;
 const BOOKING = /^\/api\/private\/v[12]\.0\/booking\//;
 const KEY = /^[\x20-\x7e]{1,255}$/;
-const NO_ERRORS: readonly FieldError[] = [];
 const NO_ANSWERS: Route["answers"] = {};
 
 const LOST: Problem = {
@@ -43,7 +45,7 @@ const LOST: Problem = {
   detail: "The gateway cannot reach the engine; try again shortly.",
 };
 
-/** Answers that the gateway gives by itself. */
+/** Paths of the gateway itself. */
 const OWN_PATHS: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/metrics"]);
 /** Clients have no business there. */
 const INTERNAL_PATHS = "/api/internal/";
@@ -53,7 +55,6 @@ const NO_METRICS: Problem = {
   detail: "The metrics token is missing or not valid.",
 };
 
-/** Where a request goes. */
 const Way = { OWN: "own", LINK: "link", HTTP: "http" } as const;
 
 interface GatewayFound extends Found {
@@ -65,21 +66,23 @@ interface GatewayFound extends Found {
 
 interface FrontOptions {
   readonly engines: Engines;
-  readonly link: EngineLink;
+  readonly secret: string;
   readonly metrics: GatewayMetrics;
   /** The routes of the engine. */
   readonly routes: readonly Route[];
-  /** The authorization that `/metrics` requires; null for none. */
+  /** The authorization required for `/metrics`; null for none. */
   readonly metricsAuthorization: string | null;
+  readonly log: Pick<Logger, "info" | "warn">;
 }
 
-export class GatewayFront implements Front<GatewayFound> {
+export class GatewayFront implements Front<GatewayFound>, LinkEvents {
   readonly waiting = new WaitingWork(BOOKINGS_WAITING_MAX);
   readonly room = new AnswerRoom();
   readonly relay: Relay;
+  readonly link: EngineLink;
   readonly #options: FrontOptions;
   readonly #router: Router;
-  /** By the match of a path without parameters, which is always the same object. */
+  /** By match: of a path without parameters it is always the same object. */
   readonly #found = new Map<Match, GatewayFound>();
   isStopping = false;
 
@@ -88,7 +91,8 @@ export class GatewayFront implements Front<GatewayFound> {
     this.#router = new Router(options.routes);
     const refuse = (problem: Problem | null, exchange: Exchange) =>
       this.refuse(problem ?? LOST, exchange);
-    const { engines, metrics } = options;
+    const { engines, secret, metrics } = options;
+    this.link = new EngineLink({ engines, secret, events: this });
     const onAnswer = (_: Exchange, status: number) => metrics.passed(status);
     this.relay = new Relay({ engines, room: this.room, refuse, onAnswer });
   }
@@ -113,12 +117,12 @@ export class GatewayFront implements Front<GatewayFound> {
   }
 
   judge(exchange: Exchange<GatewayFound>): Judged {
-    const key = this.#options.link.keyOf(exchange);
+    const key = this.link.keyOf(exchange);
     return { refusal: this.#notNow(), organization: key === 0 ? null : `key ${key}` };
   }
 
   #notNow(): Problem | null {
-    return this.#options.link.isOpen && !this.isStopping ? null : LOST;
+    return this.link.isOpen && !this.isStopping ? null : LOST;
   }
 
   pass(exchange: Exchange<GatewayFound>, piece: Uint8Array, isLast: boolean): void {
@@ -130,7 +134,7 @@ export class GatewayFront implements Front<GatewayFound> {
     else this.relay.openTunnel(exchange);
   }
 
-  /** A client that tries again at once would keep the gateway busy. To be called once. */
+  /** Delayed: a client in a retry loop would keep the gateway busy. To be called once. */
   #refuseLater(exchange: Exchange<GatewayFound>, refusal: Problem): void {
     const answer = this.refuse(refusal, exchange);
     exchange.answer = answer;
@@ -144,7 +148,7 @@ export class GatewayFront implements Front<GatewayFound> {
   }
 
   async #own(exchange: Exchange<GatewayFound>): Promise<void> {
-    const { link, metrics, metricsAuthorization } = this.#options;
+    const { metrics, metricsAuthorization } = this.#options;
     const { path, authorization, found } = exchange;
     const { match } = found!;
     const name = withoutSlash(path);
@@ -153,7 +157,7 @@ export class GatewayFront implements Front<GatewayFound> {
       exchange.respond(this.refuse(isHidden ? NOT_HERE : refuseRoute(match), exchange));
     } else if (name === "/healthz") exchange.respond(HEALTHY);
     else if (name === "/readyz") {
-      const isReady = link.isReady && !this.isStopping;
+      const isReady = this.link.isReady && !this.isStopping;
       exchange.respond(isReady ? HEALTHY : this.refuse(LOST, exchange));
     } else {
       const isAllowed = metricsAuthorization === null || authorization === metricsAuthorization;
@@ -163,49 +167,19 @@ export class GatewayFront implements Front<GatewayFound> {
 
   #book(exchange: Exchange<GatewayFound>): void {
     const { match, call } = exchange.found!;
-    const { link } = this.#options;
+    const { link } = this;
     const route = match.route!;
     const refusal = this.#notNow() ?? this.waiting.refusalOf(route);
-    if (refusal !== null || link.room === 0) {
+    if (refusal !== null || !link.hasRoom) {
       this.#refuseLater(exchange, refusal ?? LOST);
       return;
     }
-    const key = link.keyOf(exchange);
-    const problem = key === 0 ? null : this.#send(exchange, route, { match, key, call });
-    if (problem !== null) {
-      this.#respond(exchange, this.refuse(problem, exchange));
-      return;
-    }
-    if (key === 0) link.request(exchange);
     this.waiting.count += 1;
-  }
-
-  /** Sends a request whose key is known. @returns What is wrong with it; null for nothing. */
-  #send(
-    exchange: Exchange<GatewayFound>,
-    route: Route,
-    { match, key, call }: { readonly match: Match; readonly key: number; readonly call: number },
-  ): Problem | null {
-    const refusal = refuseHead(route, exchange);
-    if (refusal !== null) return refusal;
     exchange.join();
-    const query = match.checks.query(exchange.query);
-    const body = route.readBody?.(exchange.body) ?? null;
-    if (body !== null && query.errors.length === 0) {
-      const selection = body as StateSelection;
-      if (call !== 0 && isUsual(exchange) && fitsCall(selection)) {
-        const eventId = query.values["eventId"] as string;
-        this.#options.link.call(exchange, { kind: call, key, eventId, selection });
-        return null;
-      }
-    } else {
-      const read = body === null ? readBody(route, match.checks, exchange.body) : null;
-      if (read !== null && isRefused(read)) return read;
-      const errors = [...query.errors, ...(read?.errors ?? NO_ERRORS)];
-      if (errors.length > 0) return asSent(refuseInvalid(errors), exchange.body) as Problem;
-    }
-    this.#options.link.request(exchange);
-    return null;
+    const key = call === 0 ? 0 : link.keyOf(exchange);
+    const usual = key === 0 ? null : usualCallOf(exchange, match, call);
+    if (usual === null) link.request(exchange);
+    else link.call(exchange, key, usual);
   }
 
   /** The engine has answered. */
@@ -220,12 +194,21 @@ export class GatewayFront implements Front<GatewayFound> {
     exchange.respond(answer);
   }
 
-  /** Nobody knows what became of the request: as from a lost engine, there is no answer. */
+  /** Unknown outcome: no answer, as from a lost engine. */
   lost(exchange: Exchange): void {
     this.waiting.count -= 1;
     this.#options.metrics.lost += 1;
     exchange.abandon();
     exchange.respond(FALSE);
+  }
+
+  changed(isOpen: boolean, reason: string): void {
+    const { log } = this.#options;
+    if (isOpen) log.info("linked to the engine");
+    else {
+      log.warn({ reason }, "no link to the engine; trying again");
+      this.relay.lose();
+    }
   }
 
   /** No answer of this front waits. */
@@ -244,7 +227,7 @@ function asksForSocket({ protocols, found }: Exchange<GatewayFound>): boolean {
   return protocols !== null && 101 in (found!.match.route?.answers ?? NO_ANSWERS);
 }
 
-/** Whether the general form of a request fits a frame. Its other members are short. */
+/** @returns True when the general form of a request fits a frame. Its other members are short. */
 function fitsLink(request: Exchange): boolean {
   const headLength =
     request.query.length +
@@ -258,30 +241,29 @@ function fitsLink(request: Exchange): boolean {
   return headLength <= LINK_HEAD_LENGTH_MAX && (request.contentLength ?? 0) <= LINK_BODY_BYTES_MAX;
 }
 
-/** Whether a request has nothing that the entry of a call does not carry. */
-function isUsual({ idempotencyKey, prefer }: Exchange): boolean {
-  if (idempotencyKey !== null && !KEY.test(idempotencyKey)) return false;
-  return !wantsRepresentation(prefer);
+/** @returns Null for an invalid request, or one without a command: the engine answers it. */
+function usualCallOf(exchange: Exchange, match: Match, kind: number): UsualCall | null {
+  const { idempotencyKey, prefer } = exchange;
+  const route = match.route!;
+  if (idempotencyKey !== null && !KEY.test(idempotencyKey)) return null;
+  if (wantsRepresentation(prefer) || refuseHead(route, exchange) !== null) return null;
+  const { errors, values } = match.checks.query(exchange.query);
+  const selection: StateSelection | null = route.readBody?.(exchange.body) ?? null;
+  if (errors.length > 0 || selection === null || !fitsCall(selection)) return null;
+  return { kind, eventId: values["eventId"] as string, selection, idempotencyKey };
 }
 
 // Metrics of a gateway, as text for Prometheus.
 
 const BOUNDS_MS = [0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000];
 
-export interface MetricsParts {
-  readonly link: EngineLink;
-  readonly front: {
-    readonly waiting: WaitingWork;
-    /** Requests that are passed on over HTTP. */
-    readonly relay: { readonly count: number };
-    /** Answers to them that are being read. */
-    readonly room: { readonly bytes: number; readonly waiting: number };
-  };
+interface MetricsParts {
+  readonly front: Pick<GatewayFront, "link" | "relay" | "room" | "waiting">;
   readonly http: HttpStats;
 }
 
 export class GatewayMetrics {
-  /** Booking requests whose link broke before they were answered. */
+  /** Booking requests lost with their link. */
   lost = 0;
   /** To be set before the first request for the metrics. */
   parts: MetricsParts | null = null;
@@ -303,7 +285,7 @@ export class GatewayMetrics {
     this.#times.add(durationMs);
   }
 
-  /** A request that was passed on over HTTP has its answer. */
+  /** A relayed request has its answer. */
   passed(status: number): void {
     this.#passed.set(status, (this.#passed.get(status) ?? 0) + 1);
   }
@@ -318,7 +300,8 @@ export class GatewayMetrics {
   }
 
   #own(): string {
-    const { link, front, http } = this.parts!;
+    const { front, http } = this.parts!;
+    const { link } = front;
     const build = { version, node: process.versions.node };
     const samples = (counts: ReadonlyMap<number, number>) =>
       [...counts].map(([status, count]) => [{ status: String(status) }, count] as const);
@@ -331,7 +314,7 @@ export class GatewayMetrics {
         ["link_open", "1 while the engine takes requests, else 0.", Number(link.isOpen)],
         ["link_frames_total", "Frames that were sent to the engine.", link.frames],
         ["link_requests_total", "Requests in these frames.", link.requests],
-        ["known_keys", "Keys that the engine has found valid.", link.known.keyCount],
+        ["known_keys", "Keys that the engine has found valid.", link.keyCount],
         ["waiting_requests", "Booking requests without an answer.", link.waiting],
         ["waiting_requests_refused_total", REFUSED, front.waiting.refused],
         ["delayed_refusals", "Refusals that leave later.", front.waiting.refusals.count],

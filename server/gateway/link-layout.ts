@@ -1,82 +1,79 @@
 /**
- * The bytes of a link, which a gateway and its engine exchange in binary messages. A message of the
- * gateway is a frame: a sequence of entries, each padded to a multiple of four bytes. A message of
- * the engine is a sequence of answers without padding. Numbers are unsigned and little-endian.
+ * The protocol of gateways, `frontrow.gateway.v1`: the binary layout of commands, with handles for
+ * keys, requests in their general form, and HTTP answers. This file has the shared numbers, and the
+ * proof of a gateway.
  */
 import { createHmac, randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { isSame } from "../auth/keys.ts";
-import { CALLS, UNREADABLE } from "../commands/command.ts";
+import { Kind, OPENS_FROM } from "../commands/binary-protocol.ts";
+import type { Limits } from "../commands/command.ts";
 import type { Request } from "../http/front.ts";
 import { UsageError } from "../program.ts";
 
 export const LINK_PATH = "/api/internal/gateway";
 export const LINK_PROTOCOL = "frontrow.gateway.v1";
 
-/** What a gateway may send before it has answers. Beyond it, the engine closes the link. */
+/** The credit of a gateway. */
 export const LINK_LIMITS = {
-  /** Requests without an answer. */
-  requests: 16_384,
-  /** Bytes of the entries of these requests. */
-  bytes: 16 * 1_024 * 1_024,
+  commands: 16_384,
+  commandsInFrame: 1_024,
   bytesInFrame: 65_536,
-  /** Keys that the engine keeps numbers for. */
-  keys: 10_000,
-  /** Events that the gateway keeps numbers for. */
-  events: 60_000,
-} as const;
+  /** Bytes of the commands without an answer. */
+  bytes: 16 * 1_024 * 1_024,
+} as const satisfies Limits & { readonly bytes: number };
+export type LinkCredit = Limits & { readonly bytes: number };
+
+/** Handles of each kind. Their numbers have 16 bits, those of hold types 8. */
+export const HANDLES_MAX = { key: 8_192, event: 16_384, session: 16_384, holdType: 255 } as const;
+/** Longer credentials go with every request. */
+export const KEY_TEXT_LENGTH_MAX = 512;
 /** A longer body goes over HTTP. */
 export const LINK_BODY_BYTES_MAX = 32 * 1_024;
 /**
- * A request goes over HTTP when its query and headers are longer. As JSON a character takes six
- * bytes at most, so that a frame has room for the longest head and body together.
+ * Longer queries and headers go over HTTP. As JSON a character takes six bytes at most: a frame has
+ * room for the longest head and body together.
  */
 export const LINK_HEAD_LENGTH_MAX = 4 * 1_024;
 
-/** The byte at offset 4 of an entry. Smaller numbers are those of booking calls. */
+/** The byte at offset 4 of an entry; lower ones are those of the binary layout. */
 export const Entry = {
-  /** The number stands for an event from now on; its id follows. */
-  EVENT: 128,
-  /** All numbers of keys and events lose their meaning. */
-  FORGET: 129,
-  /** A request in its general form: a head in JSON and a body. */
-  REQUEST: 130,
+  /** Opens a handle: its text is the JSON of a `KeyText`. */
+  KEY: OPENS_FROM + Kind.KEY,
+  /** Sets the key of the following commands. */
+  USE: OPENS_FROM + Kind.KEY + 1,
+  /** A request in its general form: the JSON of a `RequestText`, and a body. */
+  REQUEST: OPENS_FROM + Kind.KEY + 2,
 } as const;
+/** The bytes of a request before its texts. */
+export const REQUEST_BYTES = 16;
 
-/** The bytes before the texts and ids of an entry. */
-export const HEAD_BYTES = 20;
-export const EVENT_ID_BYTES = 36;
-/** The number, and what the entry is. */
-const START_BYTES = 8;
-
-/** Flags of a booking call. */
-export const Flag = { LONG_IDS: 1, HAS_SESSION: 2, HAS_HOLD_TYPE: 4 } as const;
-
-/** The last two bytes at the start of an answer. */
-export const AnswerKind = {
-  FALSE: 0,
-  TRUE: 1,
-  /** Any other answer, with its headers and its body. */
-  FULL: 2,
-  /** Not an answer: the number is that of a key that is no longer valid. */
-  KEY_ENDED: 3,
-  /** Not an answer: says whether the engine takes requests. */
-  STATE: 4,
-} as const;
-export const EngineState = { CLOSED: 0, TAKES_READS: 1, TAKES_CHANGES: 2 } as const;
-export type EngineState = (typeof EngineState)[keyof typeof EngineState];
-export const ANSWER_BYTES = 8;
+/** An answer with its headers and body; the numbers before are those of the binary layout. */
+export const FULL_ANSWER = 2;
 export const FULL_ANSWER_BYTES = 16;
 
-/** The head of a request in its general form. */
-export interface RequestHeadText extends Pick<
+/** The engine's state, sent every half second, also as a sign of life. */
+export const EngineState = { CLOSED: "closed", READS: "reads", CHANGES: "changes" } as const;
+export type EngineState = (typeof EngineState)[keyof typeof EngineState];
+
+/** The engine's messages in JSON: its credit first. */
+export type Notice =
+  | ({ readonly type: "credit" } & LinkCredit)
+  | { readonly type: "state"; readonly takes: EngineState };
+
+type Credential = "apiKey" | "authorization" | "organizationId";
+
+export interface KeyText extends Pick<Request, Credential> {
+  /** The address the key came from first. */
+  readonly from: string;
+}
+
+export interface RequestText extends Pick<
   Request,
+  | Credential
   | "method"
   | "path"
   | "query"
-  | "apiKey"
-  | "authorization"
-  | "organizationId"
   | "contentType"
   | "contentEncoding"
   | "idempotencyKey"
@@ -84,39 +81,11 @@ export interface RequestHeadText extends Pick<
   | "repeatedHeader"
 > {
   readonly requestId: string;
-  readonly address: string;
+  readonly from: string;
 }
 
-/** @returns The length of an entry, or UNREADABLE when the frame does not hold all of it. */
-export function entryBytes(view: DataView, at: number): number {
-  const room = view.byteLength - at;
-  if (room < START_BYTES) return UNREADABLE;
-  const bytes = unpaddedBytes(view, at, room);
-  // Compared before it is padded: a sum of long lengths has more than 32 bits.
-  return bytes >= START_BYTES && bytes <= room - (room & 3) ? padded(bytes) : UNREADABLE;
-}
-
-function unpaddedBytes(view: DataView, at: number, room: number): number {
-  const kind = view.getUint8(at + 4);
-  if (kind === Entry.EVENT) return START_BYTES + EVENT_ID_BYTES;
-  if (kind === Entry.FORGET) return START_BYTES;
-  if (room < HEAD_BYTES) return UNREADABLE;
-  if (kind === Entry.REQUEST) {
-    return HEAD_BYTES + view.getUint32(at + 8, true) + view.getUint32(at + 12, true);
-  }
-  if (kind === 0 || kind > CALLS.length) return UNREADABLE;
-  const idBytes = (view.getUint8(at + 5) & Flag.LONG_IDS) === 0 ? 4 : 8;
-  const [seats, areas] = [view.getUint16(at + 10, true), view.getUint16(at + 12, true)];
-  const texts = view.getUint8(at + 14) + view.getUint8(at + 15) + view.getUint8(at + 16);
-  return HEAD_BYTES + seats * idBytes + areas * (idBytes + 4) + texts;
-}
-
-export function padded(bytes: number): number {
-  return (bytes + 3) & ~3;
-}
-
-// How a gateway proves to the engine that it has the shared secret, without sending it: a code for
-// the present time and a random text. A proof is accepted once, within a minute.
+// A gateway proves the shared secret without sending it: a code for the present time and a random
+// text. A proof is accepted once, within a minute.
 
 const VALID_MS = 60_000;
 const SECRET_LENGTH_MIN = 32;
@@ -148,7 +117,7 @@ function codeOf(secret: string, text: string): string {
 
 export class ProofCheck {
   readonly #secret: string;
-  /** Proofs that were accepted, by the time that they name. */
+  /** Replay cache: accepted proofs by timestamp. */
   readonly #used = new Map<string, number>();
 
   constructor(secret: string) {

@@ -1,4 +1,4 @@
-/** What of a request is passed on to the engine over HTTP, and how its answer comes back. */
+/** The relay: passes requests on to the engine over HTTP. */
 import {
   Agent as HttpAgent,
   type ClientRequest,
@@ -7,14 +7,14 @@ import {
   request,
 } from "node:http";
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
-import { SILENT_MS_MAX } from "../client/node-socket.ts";
+import { NodeSocket, SILENT_MS_MAX } from "../client/node-socket.ts";
+import { CLOSED_WITHOUT_CODE } from "../client/socket.ts";
 import { type Answer, FrontResult, type Problem, upgrade } from "../http/answers.ts";
 import type { Exchange } from "../http/front.ts";
 import type { Peer, SocketHandler } from "../http/sockets.ts";
 import type { Engines } from "./engine-link.ts";
-import { CLOSED_WITHOUT_CODE, UpstreamSocket } from "./web-socket.ts";
 
-/** Headers of an answer that belong to its connection, or that the gateway sends by itself. */
+/** Headers of a connection, and those the gateway sends by itself. */
 const OWN_HEADERS: ReadonlySet<string> = new Set([
   "connection",
   "content-length",
@@ -27,8 +27,8 @@ const OWN_HEADERS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Every header that the engine looks at. The address of the client takes the place of what the
- * client itself claims; the engine believes it if it trusts the gateway.
+ * Every header the engine reads. The client's address replaces its own claim; an engine that trusts
+ * the gateway believes it.
  */
 function headersOf(exchange: Exchange): Record<string, string | string[]> {
   const { idempotencyKey, repeatedHeader } = exchange;
@@ -73,7 +73,7 @@ const UNFORWARDABLE: Problem = {
   detail: "The path or a header has characters that HTTP does not allow.",
 };
 
-/** @returns Null for a request that HTTP cannot carry: `UNFORWARDABLE`. */
+/** @returns Null when HTTP cannot carry the request: `UNFORWARDABLE`. */
 function forwarded(exchange: Exchange): Forwarded | null {
   const { path, query } = exchange;
   const target = utf8Of(query === "" ? path : `${path}?${query}`);
@@ -88,15 +88,15 @@ function forwarded(exchange: Exchange): Forwarded | null {
   return { path: target, headers };
 }
 
-/** UTF-8 with one character for each byte: the engine reads what the client has sent. */
+/** UTF-8 with one character for each byte, so the engine reads the client's bytes. */
 function utf8Of(text: string): string {
   return BEYOND_ASCII.test(text) ? Buffer.from(text).toString("latin1") : text;
 }
 
-/** Bytes of answers that are being read from the engine, in all gateways' requests. */
+/** Bytes of answers being read from the engine. */
 export const ANSWERS_BYTES_MAX = 128 * 1_024 * 1_024;
 
-/** Memory for answers while they come. One that has no room is not read yet. */
+/** Memory for incoming answers. Without room an answer is not read yet. */
 export class AnswerRoom {
   readonly #bytesMax: number;
   readonly #queue: { readonly bytes: number; readonly begin: () => void }[] = [];
@@ -107,7 +107,7 @@ export class AnswerRoom {
     this.#bytesMax = bytesMax;
   }
 
-  /** Answers that wait. */
+  /** Answers waiting for room. */
   get waiting(): number {
     return this.#queue.length;
   }
@@ -124,11 +124,11 @@ export class AnswerRoom {
   }
 
   #next(): void {
-    // `begin` may give back at once: the loop goes on with that, instead of a call in a call.
+    // `begin` may give back at once: loop instead of recursing.
     if (this.#isGiving) return;
     this.#isGiving = true;
     for (let first = this.#queue[0]; first !== undefined; first = this.#queue[0]) {
-      // One that is longer than all the room comes alone.
+      // An answer beyond all the room comes alone.
       if (this.bytes > 0 && this.bytes + first.bytes > this.#bytesMax) break;
       this.#queue.shift();
       this.bytes += first.bytes;
@@ -138,12 +138,12 @@ export class AnswerRoom {
   }
 }
 
-/** uWS refuses what it cannot read without a `Content-Length`, and closes the connection. */
+/** uWS refuses unreadable requests without a `Content-Length`, and closes the connection. */
 const UNANNOUNCED_BYTES_MAX = 1_024;
 
 /**
- * Reads an answer whole, and never more than it announces. Calls `done` with null when it breaks
- * off or exceeds that.
+ * Reads an answer whole, and never beyond its announced length. Calls `done` with null when it
+ * breaks off or exceeds it.
  */
 function collect(
   response: IncomingMessage,
@@ -194,21 +194,20 @@ export function answerOf(response: IncomingMessage, parts: readonly Buffer[]): A
   };
 }
 
-/** A refusal keeps the id that the engine gave it. */
+/** A refusal keeps the engine's request id. */
 function keepId(exchange: Exchange, response: IncomingMessage): void {
   const { "x-request-id": id } = response.headers;
   if (exchange.requestId === "" && typeof id === "string") exchange.requestId = id;
 }
 
-// Passes requests on to the engine over HTTP: everything but booking. A body goes on as it comes
-// and as fast as the engine reads it; an answer is read whole before it goes to the client, unless
-// it has no end. Streams of events and command sockets have each a WebSocket to the engine, which
-// judges it.
+// Everything but booking is relayed. A body goes on as it comes and as fast as the engine reads it;
+// an answer is read whole first, unless it has no end. A stream or command socket has its own
+// WebSocket to the engine, which authorizes it.
 
 /** The engine closes idle connections after 8 seconds. */
 const IDLE_MS = 5_000;
 const EVENT_STREAM = "text/event-stream";
-/** What a request gets whose connection is closed: nobody sees it. */
+/** The answer of a closed connection: nobody sees it. */
 const NOTHING: Answer = { status: 503, type: "", body: "", headers: [] };
 
 export interface RelayOptions {
@@ -223,10 +222,10 @@ export class Relay {
   readonly #options: RelayOptions;
   readonly #agent: HttpAgent;
   readonly #open = new Map<Exchange, ClientRequest>();
-  /** Those whose body does not come until the engine has read more. */
+  /** Bodies paused until the engine has read more. */
   readonly #paused = new Set<Exchange>();
-  /** WebSockets whose handshake has no answer. */
-  readonly #opening = new Set<UpstreamSocket>();
+  /** WebSockets with a handshake under way. */
+  readonly #opening = new Set<NodeSocket>();
 
   constructor(options: RelayOptions) {
     this.#options = options;
@@ -239,7 +238,7 @@ export class Relay {
     return this.#open.size + this.#opening.size;
   }
 
-  /** Whether the engine has a part of the request, and has not answered. */
+  /** True from the first piece until the answer. */
   has(exchange: Exchange): boolean {
     return this.#open.has(exchange);
   }
@@ -297,8 +296,8 @@ export class Relay {
       response.destroy();
       return;
     }
-    // The library of the engine refuses a `HEAD` that is too long with a body, which is an error
-    // here. An answer that breaks off is noticed where it is read.
+    // uWS refuses an overlong `HEAD` with a body, an error here. A broken answer is noticed where
+    // it is read.
     upstream.removeAllListeners("error").on("error", () => {});
     keepId(exchange, response);
     if (response.headers["content-type"] === EVENT_STREAM) {
@@ -324,7 +323,7 @@ export class Relay {
     else this.#cut(exchange);
   }
 
-  /** Nobody knows what became of the request, so the client gets no answer. */
+  /** Unknown outcome: the client gets no answer. */
   #cut(exchange: Exchange): void {
     this.#open.delete(exchange);
     this.#paused.delete(exchange);
@@ -338,7 +337,7 @@ export class Relay {
     this.#open.delete(exchange);
     this.#paused.delete(exchange);
     exchange.onGone = null;
-    // The engine may have refused a body that it did not read.
+    // The engine may have refused an unread body.
     if (!upstream.writableEnded) upstream.destroy();
     this.#answer(exchange, answer);
   }
@@ -348,7 +347,7 @@ export class Relay {
     exchange.respond(answer);
   }
 
-  /** Opens a WebSocket to the engine for the one that a client asks for. */
+  /** Opens the engine's side of a tunnel. */
   openTunnel(exchange: Exchange): void {
     const { engines, room, refuse } = this.#options;
     const carried = forwarded(exchange);
@@ -364,7 +363,7 @@ export class Relay {
     const sender = { name: exchange.apiKey || exchange.address(), hasKey: exchange.apiKey !== "" };
     const tunnel = new Tunnel();
     let isAnswered = false;
-    const upstream = new UpstreamSocket(
+    const upstream = new NodeSocket(
       { server: engines.present, ...carried },
       {
         opened: (protocol) => {
@@ -440,12 +439,12 @@ class ForwardedStream implements SocketHandler {
   message(): void {}
 }
 
-// WebSockets that are passed on; messages and close codes go through as they are.
+// Tunnels: messages and close codes go through unchanged.
 
 const [GOING_AWAY, STOPPING, NO_MEMORY] = [1001, 1012, 1013];
 
 class Tunnel implements SocketHandler {
-  upstream: UpstreamSocket | null = null;
+  upstream: NodeSocket | null = null;
   #peer: Peer | null = null;
   #isClosed = false;
 
@@ -463,7 +462,7 @@ class Tunnel implements SocketHandler {
     this.upstream!.resume();
   }
 
-  /** What the engine has not read counts as memory of the client. */
+  /** Unread bytes count as memory of the client. */
   message(bytes: ArrayBuffer, isBinary: boolean): void {
     const { byteLength } = bytes;
     if (this.#isClosed || this.#peer === null) return;

@@ -8,7 +8,7 @@ import { type HttpOptions, type HttpServer, listen } from "../http/server.ts";
 import { AccessLog, createLog, type LogOptions } from "../observe/log.ts";
 import { UsageError, version } from "../program.ts";
 import { routeTable } from "../routes/table.ts";
-import { EngineLink, Engines } from "./engine-link.ts";
+import { type EngineLink, Engines } from "./engine-link.ts";
 import { GatewayFront, GatewayMetrics } from "./front.ts";
 import { readSecret } from "./link-layout.ts";
 
@@ -43,7 +43,7 @@ export async function runGateway(options: GatewayOptions): Promise<void> {
   const tls = tlsCert === undefined ? undefined : { certificate: tlsCert, key: tlsKey! };
   if (tls !== undefined) checkCertificate(tls.certificate, tls.key);
   const access = accessLog === undefined ? null : new AccessLog(accessLog);
-  // A request that is passed on takes a connection of the client and one to the engine.
+  // A relayed request takes a connection of the client and one to the engine.
   const connectionsMax = connectionsMaxOf(options.maxConnections, openFilesMax() >> 1);
   const stopped = new Promise<void>((resolve) => {
     process.once("SIGINT", resolve).once("SIGTERM", resolve);
@@ -71,7 +71,7 @@ export async function runGateway(options: GatewayOptions): Promise<void> {
   process.exit(0);
 }
 
-// Starts a gateway, and stops it: the link first, then the front that clients see.
+// Starts a gateway, and stops it: the link first, then the public front.
 
 const DRAIN_MS_MAX = 5_000;
 
@@ -87,7 +87,7 @@ export interface RunningGateway {
   readonly port: number;
   readonly link: EngineLink;
   readonly front: GatewayFront;
-  /** Answers what waits, then closes everything. */
+  /** Answers waiting requests, then closes everything. */
   stop(): Promise<void>;
 }
 
@@ -95,51 +95,32 @@ export interface RunningGateway {
 export async function startGateway(parts: GatewayParts): Promise<RunningGateway> {
   const { engines, secret, metricsToken, log } = parts;
   const metrics = new GatewayMetrics();
-  // The link and the front know each other: its answers go to the front.
-  let front: GatewayFront | null = null;
-  const link = new EngineLink({
+  const front = new GatewayFront({
     engines,
     secret,
-    events: {
-      answered: (exchange, answer) => front!.answered(exchange, answer),
-      lost: (exchange) => front!.lost(exchange),
-      changed: (isOpen, reason) => tellChange(log, isOpen, reason, () => front?.relay.lose()),
-    },
+    metrics,
+    routes: routeTable(version, true),
+    metricsAuthorization: metricsToken === undefined ? null : `Bearer ${metricsToken}`,
+    log,
   });
-  const routes = routeTable(version, true);
-  const metricsAuthorization = metricsToken === undefined ? null : `Bearer ${metricsToken}`;
-  front = new GatewayFront({ engines, link, metrics, routes, metricsAuthorization });
   const http = await listen(front, parts);
-  metrics.parts = { link, front, http: http.stats };
-  link.start();
-  return { port: http.port, link, front, stop: () => stop(front, link, http) };
+  metrics.parts = { front, http: http.stats };
+  front.link.start();
+  return { port: http.port, link: front.link, front, stop: () => stop(front, http) };
 }
 
-function tellChange(
-  log: GatewayParts["log"],
-  isOpen: boolean,
-  reason: string,
-  lose: () => void,
-): void {
-  if (isOpen) log.info("linked to the engine");
-  else {
-    log.warn({ reason }, "no link to the engine; trying again");
-    lose();
-  }
-}
-
-async function stop(front: GatewayFront, link: EngineLink, http: HttpServer): Promise<void> {
+async function stop(front: GatewayFront, http: HttpServer): Promise<void> {
   front.isStopping = true;
   const tooLong = new Promise<void>((resolve) => {
     setTimeout(resolve, DRAIN_MS_MAX).unref();
   });
   await Promise.race([http.drain(), tooLong]);
-  link.stop();
+  front.link.stop();
   front.relay.stop();
   http.close();
 }
 
-// Checks the files for TLS: the library says only that something is wrong.
+// Checks the files for TLS: the library reports no reason.
 
 /** @throws UsageError when they cannot be read, are not PEM, or do not belong together. */
 export function checkCertificate(certificate: string, key: string): void {

@@ -1,4 +1,4 @@
-/** Changes in the form in which the interface shows them. */
+/** The view of changes. */
 import { STATE_NAMES } from "../../engine/inventory/states.ts";
 import type { EventChange, SeatAfter } from "../../engine/queries/history.ts";
 import { localDateTime } from "../http/json.ts";

@@ -24,9 +24,9 @@ import { changeView, seatView } from "./change-view.ts";
 /** The audit trail, wherever it is kept. */
 export interface AuditTrail {
   /**
-   * Answers from everything that is on disk when it is called. Never rejects.
+   * Answers from everything on disk at the time of the call. Never rejects.
    * @param asker - As by `askerOf`.
-   * @param client - Whose question is dropped when it has gone.
+   * @param client - Its question is dropped when it has gone.
    */
   ask<K extends AuditTopic>(
     question: AuditQuestion<K>,
@@ -48,17 +48,16 @@ export interface RecentSource {
   lastOf(partition: number): number;
   /** Null when not all changes after `since` are in memory. */
   page(event: EventRow, since: number, limit: number): ChangePage | null;
-  /** As `page`, up to a record and to the end of a block of changes, so that many can share it. */
+  /** As `page`, up to a record and the end of a block of changes, for many to share. */
   block(event: EventRow, since: number, until: number): readonly EventChange[] | null;
   /** Calls back when changes of an event have come to disk. @returns Ends it. */
   watch(partition: number, onChanged: () => void): () => void;
-  /** Memory that the changes take. */
+  /** Memory of the changes. */
   readonly bytes: number;
   /** Milliseconds since 1970: the time of the oldest change; 0 when there is none. */
   readonly oldestMs: number;
 }
 
-/** Who asks, and for what. */
 export interface Asked {
   readonly eventId: string;
   readonly since: number;
@@ -71,8 +70,8 @@ export class EventChanges {
   readonly recent: RecentSource;
   readonly #engine: Engine;
   readonly #audit: AuditTrail;
-  readonly #turns = new Turns(TRAIL_READS_MAX, null);
-  readonly #turnsOfAll = new Turns(ALL_TRAIL_READS_MAX, null);
+  readonly #ofAsker = new TenantSemaphore(TRAIL_READS_MAX, null);
+  readonly #ofAll = new TenantSemaphore(ALL_TRAIL_READS_MAX, null);
 
   constructor(engine: Engine, audit: AuditTrail, recent: RecentSource) {
     this.#engine = engine;
@@ -80,14 +79,14 @@ export class EventChanges {
     this.recent = recent;
   }
 
-  /** @param client - Whose question to the trail is dropped when it has gone. */
+  /** @param client - Its question to the trail is dropped when it has gone. */
   page(asked: Asked, client?: WaitingClient): ChangePage | Promise<ChangePage | Problem> {
     return this.#recentPage(asked) ?? this.#trailed(asked, client);
   }
 
   /**
-   * As `page`, for a client that follows the event. After a restart very many of them come at once:
-   * they take turns, so that none is refused.
+   * As `page`, for a follower. After a restart very many come at once: they take turns, and none is
+   * refused.
    */
   pageInTurn(asked: Asked, client: WaitingClient): ChangePage | Promise<ChangePage | Problem> {
     return this.#recentPage(asked) ?? this.#trailedInTurn(asked, client);
@@ -102,8 +101,8 @@ export class EventChanges {
 
   async #trailedInTurn(asked: Asked, client: WaitingClient): Promise<ChangePage | Problem> {
     const read = () => this.#trailed(asked, client);
-    const readAmongAll = () => this.#turnsOfAll.run("all", read, client);
-    const page = await this.#turns.run(asked.asker, readAmongAll, client);
+    const readAmongAll = () => this.#ofAll.run("all", read, client);
+    const page = await this.#ofAsker.run(asked.asker, readAmongAll, client);
     return page ?? refuseGap({ gap: AuditGap.UNAVAILABLE, extent: null }, asked.since);
   }
 
@@ -193,27 +192,27 @@ function* addSeats(pieces: Buffer[], seats: readonly SeatAfter[]): Generator<voi
   }
 }
 
-/** @returns The JSON of an object that is not empty, to which a member is about to be added. */
+/** @returns The JSON of a non-empty object, open for another member. */
 function openEnd(value: object): string {
   return `${JSON.stringify(value).slice(0, -1)},`;
 }
 
-// What clients may take at a time: so much of something, or turns.
+// Limits per organization: a count, or turns.
 
-/** How many of something each organization may have at a time. */
+/** A limit on something countable, for each organization. */
 export class Quota {
   readonly #max: number;
   readonly #taken = new Map<number, number>();
   /** Of all organizations. */
   count = 0;
-  /** How often there were too many. */
+  /** Refused takes. */
   refused = 0;
 
   constructor(max: number) {
     this.#max = max;
   }
 
-  /** @returns Whether there was room for one more. */
+  /** @returns False when the organization has its maximum. */
   take(organizationId: number): boolean {
     const taken = this.#taken.get(organizationId) ?? 0;
     if (taken >= this.#max) {
@@ -241,10 +240,9 @@ interface Line {
 }
 
 /**
- * Work that takes memory or time: each organization has so much of it under way at a time, and the
- * rest waits. Work that takes long loses its turn, but goes on.
+ * Limits concurrent work of each tenant; more of it waits. Long work loses its turn, but goes on.
  */
-export class Turns {
+export class TenantSemaphore {
   readonly #max: number;
   readonly #turnMs: number | null;
   /** By organization, or by another name of those who share the turns. */
@@ -258,7 +256,7 @@ export class Turns {
 
   /**
    * @param client - Loses its place in the line when it has gone.
-   * @returns What `work` returns; null when the client has gone before its turn.
+   * @returns The result of `work`; null when the client has gone before its turn.
    */
   async run<Value>(
     name: number | string,
@@ -301,7 +299,7 @@ export class Turns {
   }
 }
 
-/** @returns Whether it is the client's turn; otherwise it has gone. */
+/** @returns False when the client has gone. */
 function waitIn({ waiting }: Line, client: WaitingClient): Promise<boolean> {
   return new Promise((resolve) => {
     const begin = () => {

@@ -1,6 +1,6 @@
 /**
- * Sends the changes of one event to all who follow it. It goes round the followers, and gives each
- * what it lacks at that moment, so that a change waits for one round at most. It does so in slices.
+ * Fans the changes of one event out to its followers, round robin: each gets the changes it lacks
+ * at that moment, so a change waits for one round at most. Works in time slices.
  */
 import type { EventRow } from "../../engine/catalog.ts";
 import type { ChangePage, WaitingClient } from "../../engine/queries/history.ts";
@@ -23,11 +23,11 @@ const ADVANCE_MS = 2;
 export interface FeedFollower {
   /** It has all changes up to here. */
   readonly position: number;
-  /** Whether it may be given more now; when that changes, it wakes the feed. */
+  /** True while it takes more; a change to true wakes the feed. */
   readonly isReady: boolean;
-  /** @param isLast - Whether no other change is to be sent now. */
+  /** @param isLast - True when no other change is to be sent now. */
   deliver(message: ChangesMessage, isLast: boolean): void;
-  /** It has left: what it lacks is not in memory, and it must read that itself. */
+  /** It has left: memory lacks its next changes, so it must read them itself. */
   fallBehind(): void;
 }
 
@@ -35,7 +35,7 @@ interface FeedParts {
   readonly recent: RecentSource;
   readonly shared: SharedMessages;
   readonly slices: Slices;
-  /** Called for each message that is made for the followers. */
+  /** Called for each message made for the followers. */
   readonly onMessage: () => void;
 }
 
@@ -47,20 +47,19 @@ export class Feed implements Sliced {
   readonly #followers = new Set<FeedFollower>();
   readonly #unwatch: () => void;
   readonly #onMessage: () => void;
-  /** Those who have joined, and those who will. */
+  /** Followers that have joined, or will. */
   users = 0;
   /** Changes up to here are sent to the followers. */
   position: number;
   /** The followers from the one whose turn is next. */
   #round: Iterator<FeedFollower>;
-  /** How many followers must be looked at until each has what it lacks. */
+  /** Visits until each follower has every change. */
   #visitsLeft = 0;
-  /** Followers that lack something, and are looked at after the round. */
+  /** Followers to visit again after the round. */
   readonly #eager = new Set<FeedFollower>();
   #hasMore = false;
   /** Before this moment later changes are not sent. */
   #nextMs = 0;
-  /** Waits for that moment. */
   #timer: NodeJS.Timeout | null = null;
 
   constructor(event: EventRow, { recent, shared, slices, onMessage }: FeedParts) {
@@ -120,7 +119,7 @@ export class Feed implements Sliced {
     this.#slices.add(this);
   };
 
-  /** @returns Whether each follower has what it lacks. */
+  /** @returns True when each follower has every change. */
   #visitUntil(endMs: number): boolean {
     for (let count = 1; ; count++) {
       const follower = this.#next();
@@ -166,10 +165,10 @@ export class Feed implements Sliced {
     if (this.#lacks(follower) && this.#followers.has(follower)) this.#eager.add(follower);
   }
 
-  /** @returns The changes that are sent after a record; null when they are not in memory. */
+  /** @returns The next message after a record; null when memory lacks the changes. */
   #after(since: number): ChangesMessage | null {
     const known = this.#shared.after(this.event.id, since);
-    // One that ended with its block is as long as it can be.
+    // A whole block cannot grow.
     if (known !== undefined && (known.isWhole || known.last === this.position)) return known;
     const changes = this.#recent.block(this.event, since, this.position);
     if (changes === null || changes.length === 0) return null;
@@ -181,26 +180,25 @@ export class Feed implements Sliced {
   }
 }
 
-// The share of the thread that streams have. In each turn of the event loop the feeds have one
-// slice together, so that requests wait for a slice at most; the next one begins with the feed that
-// has waited longest. While there is much other work, the feeds rest between the slices: bookings
-// have most of the thread then, and without them streams do.
+// The share of the thread for streams. In each turn of the event loop all feeds share one time
+// slice, so requests wait for a slice at most; the feed that has waited longest goes first. Under
+// other load the feeds rest between slices: bookings get most of the thread then, and streams get
+// it otherwise.
 //
-// Long work (`server/api/overload.ts`) learns of other work in the same way. Its slices are
-// longer, and it rests longer after each.
+// Long work (`server/api/overload.ts`) measures other work in the same way, with longer slices and
+// longer rests.
 
 /** A slice ends after this much time, in milliseconds. */
 const SLICE_MS = 0.25;
-/** Other work that takes more than this share of the time has the thread after each slice ... */
+/** Other work above this share gets the thread after each slice ... */
 const OTHER_SHARE_MAX = 0.25;
-/** ... for so long, times what its share is above that ... */
+/** ... for this long, times the excess of its share ... */
 const REST_MS = 20;
 /** ... and at most for this long. */
 const REST_MS_MAX = 8;
 
-/** Work that is done in slices. */
 interface Sliced {
-  /** Works until a moment, as by `performance.now`. @returns Whether more is left. */
+  /** Works until a moment of `performance.now`. @returns True when more is left. */
   workUntil(endMs: number): boolean;
 }
 
@@ -239,7 +237,7 @@ export class Slices {
     this.#isScheduled = false;
     const startMs = this.#other.begin();
     let endMs = startMs;
-    // What is added again meanwhile comes again.
+    // Re-added work comes again.
     for (const work of this.#queue) {
       this.#queue.delete(work);
       if (work.workUntil(startMs + SLICE_MS)) this.#queue.add(work);
@@ -252,12 +250,11 @@ export class Slices {
   };
 }
 
-// One client that follows an event, over a WebSocket or server-sent events. The feed gives it the
-// changes: as fast as it reads until it has caught up, then at once. What is not in memory it reads
-// itself.
+// A follower: one client over a WebSocket or server-sent events. The feed gives it changes as fast
+// as it reads until it has caught up, then at once. It reads older changes from the trail itself.
 //
-// Ordering: a change is sent once, after the one before it. `position` is the last one that was
-// given to the socket.
+// Ordering: a change is sent once, after the one before it. `position` is the last one given to the
+// socket.
 
 /** Why a stream is closed; the number is the code of the close frame. */
 export const CloseCode = {
@@ -278,8 +275,8 @@ const REASONS: Readonly<Record<CloseCode, string>> = {
 };
 
 /**
- * Bytes that may wait for a client that has caught up. A message that is larger by itself is sent
- * like the pages of a client that catches up.
+ * Send buffer of a client that has caught up. A message larger than this is sent like the pages of
+ * a catch-up.
  */
 export const WAITING_BYTES_MAX = 1_024 * 1_024;
 /** Of server-sent events: clients ignore it. */
@@ -287,7 +284,6 @@ const COMMENT = ":\n\n";
 /** After this much silence the client gets a sign of life. */
 export const SILENCE_MS = 15_000;
 
-/** What a follower needs from the others. */
 export interface FollowerParts {
   readonly feed: Feed;
   /** Null for a snapshot first. */
@@ -301,15 +297,15 @@ export interface FollowerParts {
     client: WaitingClient,
   ) => ChangePage | Promise<ChangePage | Problem>;
   /**
-   * Calls `send` with a snapshot that is on disk, in the form of the client, and its last record.
+   * Calls `send` with a durable snapshot, in the form of the client, and its last record.
    *
-   * @returns Whether there is one: the event may have been deleted.
+   * @returns False when the event has been deleted.
    */
   readonly snapshot: (
     send: (bytes: Buffer, sequence: number) => Promise<void>,
     client: WaitingClient,
   ) => Promise<boolean>;
-  /** Messages that others get too. */
+  /** Messages shared with other followers. */
   readonly shared: SharedMessages;
   /** Sends a large message when it is the client's turn. @returns Null when it has gone before. */
   readonly inTurn: (send: () => Promise<boolean>, client: WaitingClient) => Promise<boolean | null>;
@@ -390,7 +386,7 @@ export class Follower implements SocketHandler, KeyedConnection, FeedFollower, W
     }
     const hasLeft = this.#send(message);
     if (hasLeft) this.#isCaughtUp = isLast;
-    // What a client catches up with does not count. It may have gone while it was sent something.
+    // Catch-up does not count. The client may have gone while it was sent something.
     else if (this.#isCaughtUp && (this.#peer?.waitingBytes ?? 0) > WAITING_BYTES_MAX) {
       this.close(CloseCode.SLOW);
     }
@@ -414,7 +410,7 @@ export class Follower implements SocketHandler, KeyedConnection, FeedFollower, W
   }
 
   async #begin(): Promise<void> {
-    // A socket is corked while it opens. What is sent then would take memory until it closes.
+    // A socket is corked while it opens: anything sent then would take memory until it closes.
     await nextTurn();
     if (this.#peer === null) return;
     if (this.#parts.since !== null || (await this.#sendSnapshot())) this.#join();
@@ -432,10 +428,10 @@ export class Follower implements SocketHandler, KeyedConnection, FeedFollower, W
   }
 
   /**
-   * Sends some of the changes that the client lacks, as fast as it reads. A large message waits for
-   * its turn, and is not held meanwhile.
+   * Sends the next changes, as fast as the client reads. A large message waits for its turn, and is
+   * not held meanwhile.
    *
-   * @returns Whether the client is still there.
+   * @returns False when the client has gone.
    */
   async #sendNext(hasTurn: boolean): Promise<boolean> {
     const { shared, inTurn } = this.#parts;
@@ -463,7 +459,7 @@ export class Follower implements SocketHandler, KeyedConnection, FeedFollower, W
     return message.bytes(form, isPublic).length > WAITING_BYTES_MAX;
   }
 
-  /** What it lacks is not kept: a stream goes on with a snapshot, other clients come again. */
+  /** Cursor older than retention: streams restart from a snapshot, other clients are closed. */
   #beginAgain(page: ChangePage | Problem): Promise<boolean> {
     const isGone = !isRefused(page) || page.sequence !== undefined;
     if (isGone && this.#parts.form !== Form.EVENTS) return this.#sendSnapshot();
@@ -471,7 +467,7 @@ export class Follower implements SocketHandler, KeyedConnection, FeedFollower, W
     return Promise.resolve(false);
   }
 
-  /** @returns Whether the client is still there. */
+  /** @returns False when the client has gone. */
   async #sendSnapshot(): Promise<boolean> {
     const isThere = await this.#parts.snapshot(async (bytes, sequence) => {
       this.position = sequence;
@@ -488,7 +484,7 @@ export class Follower implements SocketHandler, KeyedConnection, FeedFollower, W
     });
   }
 
-  /** @returns Whether everything has left. */
+  /** @returns True when everything has left. */
   #send(message: ChangesMessage): boolean {
     const { form, isPublic } = this.#parts;
     const hasLeft = this.#write(message.bytes(form, isPublic));

@@ -33,13 +33,13 @@ import {
   EventChanges,
   Quota,
   type RecentSource,
-  Turns,
+  TenantSemaphore,
 } from "./changes.ts";
 import { CloseCode, Feed, Follower, Slices } from "./feed.ts";
 import { EventMaps } from "./map.ts";
 import { Form, SharedMessages } from "./message.ts";
 
-// The web origins that may use tickets, and what their browsers are told.
+// Web origins allowed to use tickets, and the CORS headers for them.
 
 class Origins {
   readonly #allowed: ReadonlySet<string>;
@@ -48,7 +48,7 @@ class Origins {
     this.#allowed = new Set(allowed.map((origin) => origin.toLowerCase()));
   }
 
-  /** Whether a request with a ticket may come from there: from no web page, too. */
+  /** @returns True when a request with a ticket may come from there: also from no web page. */
   allows({ origin = "", host = "" }: RequestHead): boolean {
     const from = origin.toLowerCase();
     return from === "" || this.#allowed.has(from) || isOwn(from, host.toLowerCase());
@@ -72,27 +72,27 @@ function isOwn(origin: string, host: string): boolean {
   return host !== "" && (origin === `https://${host}` || origin === `http://${host}`);
 }
 
-// Tickets: a browser that must not have the key of an organization reads one event with one. They
-// are kept in memory only, because they end within a minute.
+// Tickets: a browser must not have the key of an organization, so it reads one event with a ticket.
+// They live in memory only, because they end within a minute.
 
 export const TICKET_MS = 60_000;
-/** Tickets that are neither used nor over, of all and of an organization. */
+/** Unused and valid tickets, of all and of an organization. */
 export const TICKETS_MAX = 100_000;
 export const TICKETS_PER_ORGANIZATION_MAX = 20_000;
 
 export interface Ticket {
   readonly eventId: string;
   readonly organizationId: number;
-  /** Whose key made it: the ticket ends with that key. */
+  /** The issuing key: the ticket ends with it. */
   readonly credentials: Credentials;
   /** Milliseconds since 1970. */
   readonly expiresAtMs: number;
 }
 
 export class Tickets {
-  /** By their text, in the order in which they end. */
+  /** By their text, in the order of their ends. */
   readonly #tickets = new Map<string, Ticket>();
-  readonly #ofOrganization = new Map<number, number>();
+  readonly #quota = new Quota(TICKETS_PER_ORGANIZATION_MAX);
 
   get count(): number {
     return this.#tickets.size;
@@ -101,16 +101,14 @@ export class Tickets {
   /** @returns The text of a new ticket; null when there are too many. */
   issue(facts: Omit<Ticket, "expiresAtMs">, nowMs: number): readonly [string, Ticket] | null {
     this.#removeOver(nowMs);
-    const own = this.#ofOrganization.get(facts.organizationId) ?? 0;
-    if (own >= TICKETS_PER_ORGANIZATION_MAX || this.count >= TICKETS_MAX) return null;
+    if (this.count >= TICKETS_MAX || !this.#quota.take(facts.organizationId)) return null;
     const text = randomBytes(32).toString("base64url");
     const ticket = { ...facts, expiresAtMs: nowMs + TICKET_MS };
     this.#tickets.set(text, ticket);
-    this.#ofOrganization.set(facts.organizationId, own + 1);
     return [text, ticket];
   }
 
-  /** @returns The ticket, which cannot be used again; null when it is not valid. */
+  /** @returns The ticket, now used up; null when it is not valid. */
   redeem(text: string, nowMs: number): Ticket | null {
     const ticket = this.#tickets.get(text);
     if (ticket === undefined) return null;
@@ -127,24 +125,22 @@ export class Tickets {
 
   #remove(text: string, { organizationId }: Ticket): void {
     this.#tickets.delete(text);
-    const left = this.#ofOrganization.get(organizationId)! - 1;
-    if (left === 0) this.#ofOrganization.delete(organizationId);
-    else this.#ofOrganization.set(organizationId, left);
+    this.#quota.giveBack(organizationId);
   }
 }
 
 /** Streams and server-sent events of an organization. */
 export const STREAMS_MAX = 20_000;
-/** Requests of an organization that wait for a change. */
+/** Long polls of an organization. */
 export const POLLS_MAX = 2_000;
 /**
- * Snapshots and large messages that are built or sent for an organization at a time; others wait
- * for their turn.
+ * Snapshots and large messages built or sent for an organization at a time; others wait for their
+ * turn.
  */
 export const SNAPSHOTS_MAX = 16;
-/** The turn of a client that does not read ends after this time, in milliseconds. */
+/** The turn of a slow reader ends after this time, in milliseconds. */
 const SNAPSHOT_TURN_MS = 1_000;
-/** Changes of a page that a client catches up with. */
+/** Changes of a catch-up page. */
 const PAGE_MAX = 1_000;
 
 const FORMS = new Subprotocols<Form>(
@@ -188,10 +184,10 @@ export interface TicketUse {
   readonly head: RequestHead;
 }
 
-/** Who sends an admitted request. */
+/** The sender of an admitted request. */
 export interface Admitted {
   readonly caller: Caller;
-  /** The key that issued its ticket, and with which the ticket ends; null without a ticket. */
+  /** The key behind its ticket, which ends with that key; null without a ticket. */
   readonly issuer: Credentials | null;
 }
 
@@ -213,7 +209,7 @@ export class Live {
   readonly #changes: EventChanges;
   readonly #waiting: WaitingWork;
   readonly #maps = new EventMaps();
-  readonly #snapshots = new Turns(SNAPSHOTS_MAX, SNAPSHOT_TURN_MS);
+  readonly #snapshots = new TenantSemaphore(SNAPSHOTS_MAX, SNAPSHOT_TURN_MS);
   readonly #shared = new SharedMessages();
   readonly #slices = new Slices();
   readonly #tickets = new Tickets();
@@ -361,7 +357,7 @@ export class Live {
     const wanted = lastEventId === "" ? query.since : Number(lastEventId);
     const since = wanted ?? recent.lastOf(event.partition);
     const asked = { eventId, since, limit: 1, asker: askerOf(caller) };
-    // Until it is its turn at the trail, it is no work that waits.
+    // Waiting for the trail is no load.
     this.#waiting.count -= 1;
     const first = await this.#changes.pageInTurn(asked, head);
     this.#waiting.count += 1;
@@ -424,7 +420,7 @@ export class Live {
     return follower;
   }
 
-  /** Sends a map that is on disk. One that is a little old will do: its changes follow. */
+  /** Sends a durable map. A slightly old one will do: its changes follow. */
   async #sendSnapshot(eventId: string, form: Form, send: SendSnapshot): Promise<boolean> {
     const engine = this.#engine;
     const event = engine.state.catalog.events.get(eventId);
@@ -467,7 +463,7 @@ export class Live {
     return identify(this.#services!, Access.ORGANIZATION, credentials, null);
   }
 
-  /** Answers requests that wait, and ends all streams: the server stops. */
+  /** Answers long polls, and ends all streams: the server stops. */
   stop(): void {
     this.#isStopping = true;
     for (const wake of this.#wakes) wake();

@@ -13,9 +13,9 @@ import { isOnSale } from "../../engine/queries/seats.ts";
 import type { State } from "../../engine/state.ts";
 import { localDateTime } from "../http/json.ts";
 
-/** Maps that are kept, two or three megabytes each at most. */
+/** Maps kept, two or three megabytes each at most. */
 export const MAPS_MAX = 16;
-/** A snapshot may be that old, so that many clients share one. */
+/** Snapshots up to this age are shared by many clients. */
 const RECENT_MS = 250;
 /** Index: a `SeatState`. */
 const LETTERS = Buffer.from("-?ALSB");
@@ -25,7 +25,7 @@ const COMMA = 0x2c;
 const MINUS = 0x2d;
 const ZERO = 0x30;
 const compress = promisify(gzip);
-/** Fast, because the threads that compress are those that write the log. */
+/** Fast: the threads that compress also write the log. */
 const LEVEL = { level: 1 };
 
 const packer = new Packr({ useRecords: false, variableMapSize: true });
@@ -42,7 +42,7 @@ interface Facts {
   readonly areas: readonly object[];
 }
 
-/** The map of an event as of a record, in the forms that were asked for. */
+/** The map of an event at a record, in each requested form. */
 export class EventMap {
   readonly sequence: number;
   readonly #facts: Facts;
@@ -80,7 +80,7 @@ export class EventMap {
     };
   }
 
-  /** @param head - Text of members that come first, each with a comma after it. */
+  /** @param head - Text of leading members, each with a comma after it. */
   text(head = ""): string {
     const { areas, ...facts } = this.#facts;
     const columns =
@@ -111,7 +111,7 @@ export class EventMap {
     return performance.now() - this.#builtMs;
   }
 
-  /** @param head - Members that come first. */
+  /** @param head - Leading members. */
   value(head: object = {}): object {
     const numbers = (text: string) => JSON.parse(`[${text}]`) as number[];
     const columns = {
@@ -151,7 +151,7 @@ export class EventMaps {
     return this.#maps.size;
   }
 
-  /** A map that may be a little old. */
+  /** A map up to `RECENT_MS` old. */
   recent(state: State, event: EventRow): EventMap {
     const map = this.#maps.get(event.partition);
     return map !== undefined && map.ageMs < RECENT_MS ? map : this.of(state, event);

@@ -5,7 +5,6 @@ import { EVENT_CHANGE, MAP_MEMBERS } from "../api/entities.ts";
 import { changeView } from "./change-view.ts";
 import { pack } from "./map.ts";
 
-/** How a client gets its messages. */
 export const Form = { JSON: "json", MSGPACK: "msgpack", EVENTS: "events" } as const;
 export type Form = (typeof Form)[keyof typeof Form];
 
@@ -18,7 +17,7 @@ const PLACE_WEIGHT = 200;
 /** Consecutive changes of one event. */
 export class ChangesMessage {
   readonly changes: readonly EventChange[];
-  /** Whether it ends with a block of changes: it is the same when there are later ones. */
+  /** True when it ends with a block of changes: later changes do not extend it. */
   readonly isWhole: boolean;
   /** Of those who see all, and of the holders of tickets. */
   readonly #forms = { own: new Map<Form, Buffer>(), public: new Map<Form, Buffer>() };
@@ -37,7 +36,7 @@ export class ChangesMessage {
     return this.changes.at(-1)!.call === DELETED;
   }
 
-  /** Memory that it takes with its forms, estimated. */
+  /** Estimated memory with its forms. */
   get weight(): number {
     const places = this.changes.reduce((total, change) => total + placesOf(change), 0);
     return CHANGE_WEIGHT * this.changes.length + PLACE_WEIGHT * places;
@@ -61,15 +60,14 @@ export class ChangesMessage {
   }
 }
 
-/** Leaves out what is undefined, as JSON does. */
+/** Drops undefined members, as JSON does. */
 function withoutGaps(value: object): object {
   return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined));
 }
 
-// Messages that other clients will ask for too: those that lack the same changes, and those that
-// wait for their turn at a large message.
+// Messages shared by clients that lack the same changes, or wait for their turn at a large message.
 
-/** Memory for the messages of all events; one that is larger is kept alone. */
+/** Memory for the messages of all events; a larger one is kept alone. */
 export const SHARED_WEIGHT_MAX = 32 * 1_024 * 1_024;
 /** All are dropped when none has been added in this time. */
 const SHARED_MS = 10_000;
@@ -89,7 +87,7 @@ export class SharedMessages {
   /** By event and the record before the changes, the oldest first. */
   readonly #messages = new Map<string, Kept>();
   #weight = 0;
-  /** Most clients ask for what the one before them has asked for. */
+  /** Most clients ask for the message of the one before them. */
   #found: Found | null = null;
   #timer: NodeJS.Timeout | null = null;
 

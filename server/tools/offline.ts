@@ -43,9 +43,8 @@ import {
 } from "../../persistence/rescue/repair.ts";
 import { type OnWork, textOf } from "../../persistence/rescue/survey.ts";
 import { type Verified, verifyFolder } from "../../persistence/rescue/verify.ts";
-import { SILENT_MS_MAX } from "../client/node-socket.ts";
 import { COPY_PATH, COPY_PROTOCOL } from "../cluster/copies.ts";
-import { UpstreamSocket } from "../gateway/web-socket.ts";
+import { NodeSocket, SILENT_MS_MAX } from "../client/node-socket.ts";
 import { Progress } from "../observe/progress.ts";
 import { UsageError } from "../program.ts";
 
@@ -378,7 +377,7 @@ function receive(server: URL, token: string, arriving: ArrivingCopy): Promise<vo
   const { origin } = server;
   const headers = { Authorization: `Bearer ${token}`, "Sec-WebSocket-Protocol": COPY_PROTOCOL };
   return new Promise((resolve, reject) => {
-    const socket = new UpstreamSocket(
+    const socket = new NodeSocket(
       { server, path: COPY_PATH, headers },
       {
         opened: () => socket.limitSilence(SILENT_MS_MAX),

@@ -19,7 +19,7 @@ import {
   whenSet,
 } from "../../engine/schema.ts";
 
-/** Every network of IPv4 that is not global, as IANA lists them; and multicast. */
+/** The IPv4 networks IANA lists as not global, and multicast. */
 const PRIVATE_IPV4 = [
   "0.0.0.0/8",
   "10.0.0.0/8",

@@ -1,6 +1,6 @@
 /**
- * One try of a delivery: resolves the name, checks the addresses, connects to one that was checked,
- * sends, and reads the status. Nothing else of the answer is kept.
+ * One attempt of a delivery: resolves the name, checks the addresses, connects to a checked one,
+ * sends, and reads the status. The rest of the answer is dropped.
  */
 import { Resolver } from "node:dns/promises";
 import http from "node:http";
@@ -24,7 +24,7 @@ export interface Attempt {
 export interface AttemptResult {
   /** The status of the answer; null when there was none. */
   readonly status: number | null;
-  /** How long the receiver asked to wait; 0 when it did not. */
+  /** The receiver's `Retry-After`; 0 for none. */
   readonly askedMs: number;
   /** For people; empty for a success. */
   readonly failure: string;
@@ -65,8 +65,8 @@ async function addressesOf(url: URL, allowsPrivate: boolean): Promise<readonly A
 }
 
 /**
- * Asks name servers without the threads of the process that `lookup` of the system would use: the
- * log writes with these, and a name server that does not answer would hold them.
+ * Asks name servers without the threads behind the system's `lookup`: the log writes with these,
+ * and a silent name server would hold them.
  */
 async function resolveName(name: string): Promise<readonly Address[]> {
   const resolver = new Resolver({ timeout: RESOLVE_MS_MAX, tries: 2 });
@@ -86,7 +86,7 @@ function send(
   { body, headers }: Attempt,
   signal: AbortSignal,
 ): Promise<AttemptResult> {
-  // The connection goes to an address that was checked, not to what the name means a moment later.
+  // A checked address, not the name: it may mean something else a moment later.
   const lookup: LookupFunction = (_name, { all }, done) => {
     const [{ address, family }] = addresses as [Address];
     if (all === true) done(null, [...addresses]);
@@ -128,13 +128,13 @@ function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-// When a delivery that failed is tried again.
+// The retry schedule.
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 
-/** How long the server waits after the first failure, the second one, and so on. */
+/** Waits after the first failure, the second, and so on. */
 const DELAYS_MS = [
   5 * SECOND_MS,
   5 * MINUTE_MS,
@@ -146,14 +146,14 @@ const DELAYS_MS = [
 ];
 /** For so long a delivery is tried, and a webhook may be without a success. */
 export const GIVE_UP_MS = 72 * HOUR_MS;
-/** The longest wait that a receiver may ask for. */
+/** The longest wait a receiver may ask for. */
 const RETRY_AFTER_MS_MAX = 24 * HOUR_MS;
-/** So many deliveries that fail at the same time are not tried again at the same time. */
+/** Jitter, so that simultaneous failures do not retry together. */
 const JITTER = 0.2;
 
 /**
- * @param attempts - How many have failed.
- * @param askedMs - What the receiver asked for; 0 for nothing.
+ * @param attempts - Failed ones.
+ * @param askedMs - The receiver's `Retry-After`; 0 for none.
  * @param random - From 0 to 1.
  */
 export function delayMs(attempts: number, askedMs: number, random: number): number {
@@ -162,7 +162,7 @@ export function delayMs(attempts: number, askedMs: number, random: number): numb
   return Math.round(Math.max(jitteredMs, Math.min(askedMs, RETRY_AFTER_MS_MAX)));
 }
 
-/** @returns The wait that a `Retry-After` header asks for; 0 when it is absent or not valid. */
+/** @returns The wait of a `Retry-After` header; 0 for an absent or invalid one. */
 export function retryAfterMs(header: string | undefined, nowMs: number): number {
   if (header === undefined) return 0;
   if (/^\d{1,9}$/.test(header)) return Number(header) * SECOND_MS;

@@ -1,46 +1,51 @@
 /**
- * Sends the deliveries of webhooks. In turns: what came of tries is written, deliveries are formed,
- * all of that in one transaction; then the next tries begin. So a delivery is on disk before it is
- * sent, and a try whose result was lost is made again.
+ * Sends the deliveries of webhooks, in turns: one transaction records the results of attempts and
+ * forms deliveries; then the next attempts begin. A delivery is on disk before it is sent, and an
+ * attempt with a lost result is repeated.
  */
 import { createHash } from "node:crypto";
 import type { WebhookFilter, WebhookType } from "../../engine/catalog.ts";
 import type { EventChange } from "../../engine/queries/history.ts";
 import type { FollowedHistory } from "../../persistence/history/followed.ts";
-import type { DeliveryFile, Lane, PendingDelivery } from "../../persistence/deliveries.ts";
-import type { Emitter, Handlers } from "../../persistence/disk/worker.ts";
+import type {
+  DeliveryFile,
+  Lane,
+  NewDelivery,
+  PendingDelivery,
+} from "../../persistence/deliveries.ts";
+import type { Emitter } from "../../persistence/disk/worker.ts";
 import { changeView } from "../live/change-view.ts";
 import { type Attempt, type AttemptResult, delayMs, GIVE_UP_MS } from "./attempt.ts";
 import {
-  type DeliveryPage,
   signedHeaders,
   type Webhook,
   type WebhookCounts,
   type WebhookProgram,
 } from "./messages.ts";
 
-/** Tries under way of one webhook, of one organization, and in all. */
+/** Attempts under way of one webhook, of one organization, and in all. */
 export const OF_WEBHOOK_MAX = 4;
 export const OF_ORGANIZATION_MAX = 16;
 export const IN_FLIGHT_MAX = 64;
-/** Bytes of the bodies of these tries. One try may always be made. */
+/** Bytes of their bodies. One attempt may always be made. */
 export const IN_FLIGHT_BYTES_MAX = 64 * 1024 * 1024;
-/** Compressed bytes of deliveries that wait, of one webhook and in all. */
+/** Compressed bytes of pending deliveries, of one webhook and in all. */
 export const WAITING_BYTES_MAX = 16 * 1024 * 1024;
 export const ALL_WAITING_BYTES_MAX = 1024 * 1024 * 1024;
-/** What a webhook may have waiting while all together have too much. */
+/** The same of one webhook while all together have too much. */
 const SMALL_WAITING_BYTES = 64 * 1024;
-/** Changes that are formed into deliveries at a time, of one lane. */
+/** Changes formed into deliveries at a time, of one lane. */
 const CHANGES_MAX = 1_000;
-/** Lanes that are formed in a turn. */
+/** Lanes formed in a turn. */
 const FORMED_MAX = 16;
-/** When a lane that had no room is tried again. */
+/** Before a lane without room is formed again. */
 const NO_ROOM_MS = 10_000;
-/** How often the bytes that wait are added up, for the metrics. */
+/** The pending bytes are added up this often, for the metrics. */
 const WEIGH_EVERY_MS = 10_000;
+/** Ended deliveries listed of a webhook, whatever their age. */
+export const LISTED_MAX = 100_000;
 export const GONE = 410;
 
-/** What a courier needs from outside. */
 export interface CourierPorts {
   readonly file: DeliveryFile;
   readonly openHistory: () => FollowedHistory;
@@ -49,9 +54,8 @@ export interface CourierPorts {
   readonly nowMs: () => number;
   /** From 0 to 1. */
   readonly random: () => number;
-  readonly disable: (webhook: Webhook, reason: string) => void;
-  readonly report: (message: string) => void;
-  /** A try has ended: there may be work for a turn. */
+  readonly emit: Emitter<WebhookProgram>;
+  /** An attempt has ended: there may be work for a turn. */
   readonly wake: () => void;
 }
 
@@ -71,11 +75,11 @@ export class Courier {
   /** By lane. */
   readonly #inFlight = new Map<string, InFlight>();
   #inFlightBytes = 0;
-  /** Tries whose result is not in the file yet. */
+  /** Attempts with a result the file lacks. */
   #ended: Ended[] = [];
   #trail: FollowedHistory | null = null;
   readonly #open = new OpenPlaces((...at) => this.#trail!.openPlaces(...at));
-  /** Compressed bytes that wait, by webhook. */
+  /** Compressed bytes of pending deliveries, by webhook. */
   #waiting: Map<number, number>;
   #weighedMs = -Infinity;
   #turns = 0;
@@ -94,7 +98,7 @@ export class Courier {
     this.#waiting = file.pendingBytes();
   }
 
-  /** Nothing that happened before the first webhook became active is sent to anybody. */
+  /** Events from before the first webhook became active go to nobody. */
   #skipUnwanted(): void {
     const { file } = this.#ports;
     let first = Infinity;
@@ -121,13 +125,13 @@ export class Courier {
   }
 
   /**
-   * Looks at the records that the trail has since the last time.
+   * Follows the new records of the trail.
    *
-   * @param until - The last record of which the webhooks are known: a later one may change them.
+   * @param until - Up to here the webhooks are known: a later record may change them.
    * @throws SqlFault, Malformed.
    */
   follow(until: number): void {
-    const { file, openHistory, report, nowMs } = this.#ports;
+    const { file, openHistory, emit, nowMs } = this.#ports;
     const trail = (this.#trail ??= openHistory());
     try {
       trail.follow(until);
@@ -141,7 +145,8 @@ export class Courier {
     if (lastSequence <= file.followed) return;
     const since = Math.max(file.followed, firstSequence - 1);
     if (since > file.followed) {
-      report(`webhooks miss the changes up to record ${since}, which the trail does not have`);
+      const lost = `webhooks miss the changes up to record ${since}, which the trail does not have`;
+      emit("report", lost);
     }
     const changed = trail.changedAfter(since);
     const webhooks = this.#byOrganization();
@@ -169,7 +174,7 @@ export class Courier {
     return found;
   }
 
-  /** @returns Whether there is more to do at once. @throws SqlFault; then nothing has changed. */
+  /** @returns True when there is more to do at once. @throws SqlFault; then nothing has changed. */
   turn(): boolean {
     const { file } = this.#ports;
     const ended = this.#ended;
@@ -187,7 +192,7 @@ export class Courier {
 
   get counts(): WebhookCounts {
     const { file, nowMs } = this.#ports;
-    // What was sent is still counted until then.
+    // Sent deliveries count until then.
     if (nowMs() - this.#weighedMs >= WEIGH_EVERY_MS) this.#weigh();
     const waitingBytes = sumOf(this.#waiting.values());
     const tries = { succeeded: this.#succeeded, failed: this.#failed };
@@ -200,14 +205,14 @@ export class Courier {
     this.#ports.file.close();
   }
 
-  /** Lanes of a webhook that are due and not under way. */
+  /** Due lanes of a webhook without an attempt under way. */
   #dueLanes({ id }: Webhook): Lane[] {
     const { file, nowMs } = this.#ports;
     const due = file.dueLanes(id, nowMs(), 2 * OF_WEBHOOK_MAX);
     return due.filter((lane) => !this.#inFlight.has(keyOf(lane)));
   }
 
-  /** Forms deliveries for lanes that have none. @returns How many lanes. */
+  /** Forms deliveries for empty lanes. @returns How many lanes. */
   #form(): number {
     const { file, nowMs } = this.#ports;
     let formed = 0;
@@ -225,18 +230,18 @@ export class Courier {
   }
 
   #formLane(webhook: Webhook, lane: Lane): void {
-    const { file, nowMs, report } = this.#ports;
+    const { file, nowMs, emit } = this.#ports;
     const trail = this.#trail!;
     const event = trail.eventAt(lane.partition);
     const { eventId } = event ?? { eventId: "" };
     if (event === null || !isNamedAfter(webhook, eventId, lane.since)) return file.removeLane(lane);
     const since = Math.max(lane.since, trail.extent.firstSequence - 1);
     if (since > lane.since) {
-      report(`a webhook misses changes of the event ${eventId}: the trail has lost them`);
+      emit("report", `a webhook misses changes of the event ${eventId}: the trail has lost them`);
     }
     const page = trail.page(event, since, CHANGES_MAX);
     if (typeof page !== "object") return file.removeLane(lane);
-    // Later ones are followed later, and come to a lane then.
+    // Later ones come to a lane when they are followed.
     const changes = page.changes.filter(({ sequence }) => sequence <= file.followed);
     if (changes.length === 0) return file.removeLane(lane);
     const isLast = this.#open.isLast.bind(this.#open, lane.partition);
@@ -251,7 +256,7 @@ export class Courier {
     this.#waiting.set(webhook.id, (this.#waiting.get(webhook.id) ?? 0) + bytes);
   }
 
-  /** Counts again when there seems to be no room, because what was sent is still counted. */
+  /** Counts again when it seems full: sent deliveries are still counted. */
   #hasRoom({ id }: Webhook): boolean {
     const has = () => {
       const isFull = sumOf(this.#waiting.values()) > ALL_WAITING_BYTES_MAX;
@@ -269,7 +274,7 @@ export class Courier {
     this.#weighedMs = nowMs();
   }
 
-  /** Begins the tries that are due and have room. */
+  /** Begins due attempts within the limits. */
   #send(): void {
     const { file } = this.#ports;
     for (const webhook of this.#busy) {
@@ -315,7 +320,7 @@ export class Courier {
 
   #settle({ lane, webhook, delivery, result }: Ended): void {
     const { file, nowMs, random } = this.#ports;
-    // Nothing is said about a webhook that was deleted or made inactive meanwhile.
+    // A webhook deleted or made inactive meanwhile gets no verdict.
     if (this.#webhooks.get(webhook.id)?.active !== true) return;
     const { number, attempts, firstTriedMs } = delivery;
     const { status } = result;
@@ -342,14 +347,14 @@ export class Courier {
     file.delay(lane, nextAtMs);
   }
 
-  /** Sends nothing more; what waits is discarded when the engine has disabled it. */
+  /** Sends nothing more; the backlog is discarded when the engine has disabled the webhook. */
   #disable(webhook: Webhook, reason: string): void {
     if (this.#webhooks.get(webhook.id) !== webhook) return;
     this.#webhooks.set(webhook.id, { ...webhook, active: false });
-    this.#ports.disable(webhook, reason);
+    this.#ports.emit("disable", { webhookId: webhook.id, version: webhook.version, reason });
   }
 
-  /** The active webhooks with lanes. Each turn begins with another one. */
+  /** The active webhooks with lanes, round robin. */
   get #busy(): Webhook[] {
     const ids = this.#ports.file.busyWebhooks();
     const first = this.#turns % Math.max(1, ids.length);
@@ -360,13 +365,13 @@ export class Courier {
   }
 }
 
-/** The filter that counts for a record. */
+/** The filter in force at a record. */
 function filterOf(webhook: Webhook, sequence: number): WebhookFilter {
   const { earlier = [] } = webhook;
   return earlier.find(({ until }) => sequence <= until) ?? webhook;
 }
 
-/** Whether a filter for records after this one names the event. */
+/** @returns True when a filter in force after this record names the event. */
 function isNamedAfter(webhook: Webhook, eventId: string, sequence: number): boolean {
   const { earlier = [] } = webhook;
   const filters = [...earlier.filter(({ until }) => until > sequence), webhook];
@@ -393,34 +398,21 @@ function sumOf(values: Iterable<number>): number {
 /** Changes within this time may travel in one delivery. */
 const TOGETHER_MS = 1_000;
 const ID_BYTES = 18;
-/** In the order in which deliveries with the same last change are sent. */
+/** The sending order of deliveries with the same last change. */
 const ORDER: readonly WebhookType[] = ["change", "expired", "soldout", "status"];
 
-export interface Formed {
-  /**
-   * `webhook-id`. Made of the webhook and the body, so a host that takes over sends what it forms
-   * again with the id that it had.
-   */
-  readonly id: string;
-  readonly type: WebhookType;
-  /** Of its last change. */
-  readonly sequence: number;
-  readonly body: string;
-}
-
-/** What a webhook is told of an event. */
 export interface Told {
   readonly webhookId: number;
   readonly eventId: string;
-  /** The types that it is told of the change. */
+  /** The types this change is delivered as. */
   readonly typesOf: (change: EventChange) => readonly WebhookType[];
-  /** Whether the change took the last seat or place that was ACTIVE or LOCKED. */
+  /** True for the change that took the last ACTIVE or LOCKED seat or place. */
   readonly isLast: (change: EventChange) => boolean;
 }
 
 /** @returns The deliveries in the order of their last changes. */
-export function deliveriesOf(changes: readonly EventChange[], told: Told): Formed[] {
-  const deliveries: Formed[] = [];
+export function deliveriesOf(changes: readonly EventChange[], told: Told): NewDelivery[] {
+  const deliveries: NewDelivery[] = [];
   for (const together of windowsOf(changes)) {
     const made = ORDER.flatMap((type) => {
       const wanted = together.filter((change) => isTold(type, change, told));
@@ -465,23 +457,24 @@ function deliveryOf(
   type: WebhookType,
   { webhookId, eventId }: Told,
   changes: readonly EventChange[],
-): Formed {
+): NewDelivery {
   const { sequence, timeMs } = changes.at(-1)!;
   const timestamp = new Date(timeMs).toISOString();
   const data = { eventId, sequence, changes: changes.map((change) => changeView(change, false)) };
   const body = JSON.stringify({ type, timestamp, data });
+  // Derived, so that a host that takes over repeats the id.
   const digest = createHash("sha256").update(`${webhookId}\n${body}`).digest();
   const id = `msg_${digest.toString("base64url", 0, ID_BYTES)}`;
   return { id, type, sequence, body };
 }
 
-// Whether a change took the last seat or place of an event that was ACTIVE or LOCKED. Moves say how
-// many more or fewer there are; after other changes they are counted again, from the trail.
+// Detects the change that takes the last ACTIVE or LOCKED seat or place of an event. Moves add or
+// subtract; after other changes the trail is asked for a new count.
 
-/** Events whose places are known. */
+/** Events with a count in memory. */
 const EVENTS_MAX = 1_000;
 
-/** By call: how many open seats each seat adds. Calls that it lacks do more than move seats. */
+/** Open seats that each seat of a call adds. Other calls do more than move seats. */
 const ADDED: Readonly<Record<string, number>> = {
   lock: 0,
   unlock: 0,
@@ -493,7 +486,7 @@ const ADDED: Readonly<Record<string, number>> = {
   unblock: 1,
 };
 
-/** Seats and places that are ACTIVE or LOCKED. */
+/** ACTIVE or LOCKED seats and places. */
 export interface OpenCount {
   readonly seats: number;
   /** By id of the area. */
@@ -528,7 +521,7 @@ export class OpenPlaces {
       move(known, change, added);
     } else {
       this.#known.delete(partition);
-      // Only a change that takes places can take the last one.
+      // Only taking calls can take the last one.
       if (added !== -1) return false;
       if (this.#known.size >= EVENTS_MAX) this.#known.clear();
       known = this.#counted(partition, change.sequence);
@@ -551,113 +544,5 @@ function move(known: Known, { sequence, seats, areas }: EventChange, added: numb
     const open = active + locked;
     known.places += open - (known.areas.get(id) ?? 0);
     known.areas.set(id, open);
-  }
-}
-
-// The work of the thread of the webhooks: handles its messages, and makes turns.
-
-/** Between two turns, so that several results share a transaction. */
-const TURN_MS = 50;
-/** Lanes whose time has come are looked for this often. */
-const IDLE_TURN_MS = 1_000;
-/** After a failure of the disk. */
-const FAILED_TURN_MS = 5_000;
-const COUNTS_EVERY_MS = 1_000;
-const PRUNE_EVERY_MS = 3_600_000;
-/** How long deliveries that have ended are listed. */
-const LISTED_MS = 30 * 86_400_000;
-/** Deliveries of a webhook that are listed, whatever their age. */
-export const LISTED_MAX = 100_000;
-
-/** Ends of the thread, and its events. */
-interface Surroundings {
-  readonly emit: Emitter<WebhookProgram>;
-  readonly close: () => void;
-}
-
-/** What was sent, wherever it is kept. */
-interface Deliveries {
-  list(webhookId: number, offset: number, limit: number): DeliveryPage;
-  prune(beforeMs: number, newest: number): void;
-}
-
-export class WebhookService {
-  readonly #surroundings: Surroundings;
-  readonly #courier: Courier;
-  readonly #deliveries: Deliveries;
-  #timer: NodeJS.Timeout | null = null;
-  #dueMs = Infinity;
-  #failure = "";
-  #countedMs = -Infinity;
-  #prunedMs = -Infinity;
-  #hasEnded = false;
-
-  /** The requests of the server's thread. */
-  readonly handlers: Handlers<WebhookProgram> = {
-    put: (webhook) => {
-      this.#attempt(() => this.#courier.put(webhook));
-      this.wake();
-    },
-    remove: (webhookId) => void this.#attempt(() => this.#courier.remove(webhookId)),
-    follow: (sequence) => {
-      this.#attempt(() => this.#courier.follow(sequence));
-      this.wake(0);
-    },
-    list: ({ webhookId, offset, limit }) => {
-      let page: DeliveryPage | null = null;
-      this.#attempt(() => (page = this.#deliveries.list(webhookId, offset, limit)));
-      return page;
-    },
-    end: () => {
-      this.#hasEnded = true;
-      clearTimeout(this.#timer ?? undefined);
-      this.#attempt(() => this.#courier.close());
-      this.#surroundings.close();
-    },
-  };
-
-  constructor(surroundings: Surroundings, courier: Courier, deliveries: Deliveries) {
-    this.#surroundings = surroundings;
-    this.#courier = courier;
-    this.#deliveries = deliveries;
-    this.wake(0);
-  }
-
-  /** Makes a turn after that time, or earlier. */
-  wake(inMs = TURN_MS): void {
-    const dueMs = performance.now() + inMs;
-    if (this.#hasEnded || dueMs >= this.#dueMs) return;
-    clearTimeout(this.#timer ?? undefined);
-    this.#dueMs = dueMs;
-    this.#timer = setTimeout(() => this.#turn(), inMs);
-  }
-
-  #turn(): void {
-    this.#dueMs = Infinity;
-    let hasMore = false;
-    const isDone = this.#attempt(() => (hasMore = this.#courier.turn()));
-    this.wake(!isDone ? FAILED_TURN_MS : hasMore ? TURN_MS : IDLE_TURN_MS);
-    const nowMs = performance.now();
-    if (nowMs - this.#countedMs < COUNTS_EVERY_MS || !isDone) return;
-    this.#countedMs = nowMs;
-    if (nowMs - this.#prunedMs >= PRUNE_EVERY_MS) {
-      this.#prunedMs = nowMs;
-      this.#attempt(() => this.#deliveries.prune(Date.now() - LISTED_MS, LISTED_MAX));
-    }
-    this.#attempt(() => this.#surroundings.emit("counts", this.#courier.counts));
-  }
-
-  /** Reports a failure once, however often it happens. @returns Whether there was none. */
-  #attempt(act: () => void): boolean {
-    try {
-      act();
-      this.#failure = "";
-      return true;
-    } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
-      if (message !== this.#failure) this.#surroundings.emit("report", message);
-      this.#failure = message;
-      return false;
-    }
   }
 }

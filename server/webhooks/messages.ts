@@ -1,38 +1,22 @@
 /** The program of the webhooks' thread, as its starter sees it, and the signatures of deliveries. */
 import { createHmac } from "node:crypto";
 import type { WebhookRow } from "../../engine/catalog.ts";
+import type { DeliveryPage, PendingDelivery } from "../../persistence/deliveries.ts";
 
-/** A webhook with its secrets, which are in memory alone. */
+export type { DeliveryPage, DeliveryRow } from "../../persistence/deliveries.ts";
+
+/** A webhook with its secrets, which only memory has. */
 export interface Webhook extends Omit<WebhookRow, "keyVersion" | "retiredKey"> {
   readonly secrets: readonly SigningSecret[];
   /** Tells the versions of a webhook apart. */
   readonly version: number;
 }
 
-/** A delivery of a webhook. */
-export interface DeliveryRow {
-  /** `webhook-id`. */
-  readonly id: string;
-  readonly type: string;
-  readonly sequence: number;
-  readonly status: string;
-  readonly attempts: number;
-  readonly lastStatus: number | null;
-  /** Milliseconds since 1970. */
-  readonly nextAtMs: number | null;
-}
-
-export interface DeliveryPage {
-  /** The newest first. */
-  readonly rows: readonly DeliveryRow[];
-  readonly total: number;
-}
-
 export interface WebhookThreadData {
   readonly folder: string;
   readonly storeId: string;
   readonly allowsPrivate: boolean;
-  /** The last record of the log, from which a repair may have cut later ones. */
+  /** The last record of the log: a repair may have cut later ones. */
   readonly sequence: number;
   readonly webhooks: readonly Webhook[];
 }
@@ -40,13 +24,13 @@ export interface WebhookThreadData {
 export interface WebhookCounts {
   /** Pairs of webhook and event with something to send. */
   readonly lanes: number;
-  /** Tries under way. */
+  /** Attempts under way. */
   readonly inFlight: number;
-  /** Bytes of deliveries that wait, compressed. */
+  /** Compressed bytes of pending deliveries. */
   readonly waitingBytes: number;
   readonly succeeded: number;
   readonly failed: number;
-  /** The last record that was followed. */
+  /** The follow watermark. */
   readonly followed: number;
 }
 
@@ -80,7 +64,7 @@ export interface WebhookProgram {
   readonly events: {
     readonly counts: WebhookCounts;
     readonly disable: GivenUp;
-    /** Something that an operator should know. */
+    /** A message for the operator. */
     readonly report: string;
   };
 }
@@ -89,7 +73,7 @@ export interface WebhookProgram {
 
 const PREFIX = "whsec_";
 
-/** A secret that signs, until it ends. */
+/** A signing secret. */
 export interface SigningSecret {
   /** `whsec_` and the bytes in Base64. */
   readonly secret: string;
@@ -97,14 +81,9 @@ export interface SigningSecret {
   readonly validUntilMs: number;
 }
 
-export interface Message {
-  readonly id: string;
-  readonly body: string;
-}
-
-/** The headers of a try. Every secret that is valid signs. */
+/** Headers of an attempt, signed with every valid secret. */
 export function signedHeaders(
-  { id, body }: Message,
+  { id, body }: Pick<PendingDelivery, "id" | "body">,
   secrets: readonly SigningSecret[],
   nowMs: number,
 ): Readonly<Record<string, string>> {

@@ -1,7 +1,7 @@
 /**
- * Webhooks, as the server's thread sees them: a thread of their own makes and sends the deliveries.
- * It starts with the first webhook. The server's thread tells it which webhooks there are, and that
- * the trail has new records, but does no work for a change of an event.
+ * Webhooks on the server's thread. A thread of their own, started with the first webhook, forms and
+ * sends the deliveries. The server's thread tells it of webhooks and of new records in the trail,
+ * and does no work for a change of an event.
  */
 import type { WebhookRow } from "../../engine/catalog.ts";
 import type { Engine } from "../../engine/engine.ts";
@@ -11,7 +11,6 @@ import { type StartWorker, WorkerClient, workerThread } from "../../persistence/
 import type {
   DeliveryPage,
   GivenUp,
-  ListQuery,
   SigningSecret,
   Webhook,
   WebhookCounts,
@@ -21,7 +20,7 @@ import type { AuditTrail } from "../live/changes.ts";
 
 /** Changes of an event are followed this often, so those of half a second travel together. */
 const FOLLOW_EVERY_MS = 500;
-/** Lists of deliveries that wait for the thread. */
+/** Lists of deliveries waiting for the thread. */
 export const LISTS_MAX = 100;
 const RESTART_MS = 10_000;
 const END_MS_MAX = 2_000;
@@ -53,12 +52,6 @@ const startReal: StartWebhookThread = workerThread(
   "frontrow webhooks",
 );
 
-/** A list of deliveries that somebody waits for. */
-interface WaitingList {
-  readonly query: ListQuery;
-  readonly resolve: (page: DeliveryPage | null) => void;
-}
-
 /** As it was sent to the thread. */
 interface Sent {
   readonly row: WebhookRow;
@@ -77,12 +70,13 @@ export class Webhooks {
   /** By id. */
   readonly #sent = new Map<number, Sent>();
   #versions = 0;
-  /** The record up to which the thread was told to follow. */
+  /** The last record the thread was told to follow. */
   #followed = -1;
   #isFollowing = false;
-  readonly #lists = new Set<WaitingList>();
+  /** Lists of deliveries waiting for the thread. */
+  #lists = 0;
   #counts = NO_COUNTS;
-  /** Of threads that have ended. */
+  /** Counts of ended threads. */
   readonly #before = { succeeded: 0, failed: 0 };
   disabled = 0;
 
@@ -117,6 +111,7 @@ export class Webhooks {
   begin(): void {
     this.#timer = setInterval(() => this.#tick(), FOLLOW_EVERY_MS);
     this.#timer.unref();
+    this.#tick();
   }
 
   get counts(): WebhookCounts {
@@ -125,7 +120,7 @@ export class Webhooks {
     return { ...counts, succeeded: counts.succeeded + succeeded, failed: counts.failed + failed };
   }
 
-  /** Records on disk that were not followed yet, while there are active webhooks. */
+  /** Records on disk, and not followed yet, while there are active webhooks. */
   get lagRecords(): number {
     const { engine } = this.#options;
     if (!this.#worker.isRunning || this.#counts.followed === 0) return 0;
@@ -135,20 +130,16 @@ export class Webhooks {
 
   /** @returns Null when the deliveries cannot be read now. */
   list(webhookId: number, offset: number, limit: number): Promise<DeliveryPage | null> {
-    if (this.#timer === null) return Promise.resolve(NOTHING);
-    if (this.#lists.size >= LISTS_MAX) return Promise.resolve(null);
+    if (!this.#worker.isRunning || this.#lists >= LISTS_MAX) {
+      // A webhook no thread was told of has no deliveries.
+      return Promise.resolve(this.#sent.has(webhookId) ? null : NOTHING);
+    }
+    this.#lists += 1;
     return new Promise((resolve) => {
-      const list: WaitingList = { query: { webhookId, offset, limit }, resolve };
-      this.#lists.add(list);
-      // A thread that starts for the first webhook gets it then.
-      if (this.#worker.isRunning) this.#ask(list);
-    });
-  }
-
-  #ask(list: WaitingList): void {
-    this.#worker.ask("list", list.query, (reply) => {
-      list.resolve(reply.failure === null ? reply.result : null);
-      this.#lists.delete(list);
+      this.#worker.ask("list", { webhookId, offset, limit }, (reply) => {
+        this.#lists -= 1;
+        resolve(reply.failure === null ? reply.result : null);
+      });
     });
   }
 
@@ -156,7 +147,7 @@ export class Webhooks {
   async close(): Promise<void> {
     clearInterval(this.#timer ?? undefined);
     this.#timer = null;
-    if (!this.#worker.isRunning) return this.#refuseLists();
+    if (!this.#worker.isRunning) return;
     const { ended } = this.#worker;
     this.#worker.tell("end", null);
     const timer = setTimeout(() => void this.#worker.terminate(), END_MS_MAX);
@@ -164,7 +155,7 @@ export class Webhooks {
     clearTimeout(timer);
   }
 
-  /** Sends what changed to the thread, once it is on disk. */
+  /** Sends the changes to the thread, once they are on disk. */
   #tick(): void {
     const { engine } = this.#options;
     const { webhooks } = engine.state.catalog;
@@ -179,31 +170,37 @@ export class Webhooks {
   async #tell(rows: readonly WebhookRow[], sequence: number): Promise<void> {
     if (this.#timer === null) return;
     const isNew = !this.#worker.isRunning;
-    if (isNew && performance.now() - this.#startedMs < RESTART_MS) return this.#followEnded();
+    if (isNew && performance.now() - this.#startedMs < RESTART_MS) {
+      this.#isFollowing = false;
+      return;
+    }
     const changed = rows
       .filter((row) => this.#sent.get(row.id)?.row !== row)
       .map((row) => this.#note(row));
-    if (isNew) this.#start(rows.map((row) => this.#shown(row)));
-    else for (const webhook of changed) this.#worker.tell("put", webhook);
+    if (isNew) {
+      this.#startedMs = performance.now();
+      this.#webhooks = rows.map((row) => this.#shown(row));
+      this.#worker.start();
+    } else for (const webhook of changed) this.#worker.tell("put", webhook);
     const ids = new Set(rows.map(({ id }) => id));
     for (const webhookId of this.#sent.keys()) {
       if (ids.has(webhookId)) continue;
       this.#sent.delete(webhookId);
       this.#worker.tell("remove", webhookId);
     }
-    // Without them the trail need not have the records yet.
-    if (!hasActive(rows)) return this.#noteFollowed(sequence);
-    // Every answer of the trail comes when it has all records that are on disk.
-    const { gap } = await this.#options.audit.ask({ about: "owner", eventId: "" }, ASKER);
-    if (!this.#worker.isRunning || gap === AuditGap.BUSY || gap === AuditGap.UNAVAILABLE)
-      return this.#followEnded();
-    this.#followed = sequence;
-    this.#worker.ask("follow", sequence, () => this.#followEnded());
+    // Without active webhooks the trail need not have the records yet.
+    if (hasActive(rows)) await this.#follow(sequence);
+    else this.#followed = sequence;
+    this.#isFollowing = false;
   }
 
-  #noteFollowed(sequence: number): void {
+  async #follow(sequence: number): Promise<void> {
+    // The trail answers when it has all records on disk.
+    const { gap } = await this.#options.audit.ask({ about: "owner", eventId: "" }, ASKER);
+    const isRead = gap !== AuditGap.BUSY && gap !== AuditGap.UNAVAILABLE;
+    if (!this.#worker.isRunning || !isRead) return;
     this.#followed = sequence;
-    this.#followEnded();
+    await new Promise<void>((resolve) => this.#worker.ask("follow", sequence, () => resolve()));
   }
 
   #note(row: WebhookRow): Webhook {
@@ -217,33 +214,16 @@ export class Webhooks {
     return { ...members, secrets, version: this.#sent.get(row.id)!.version };
   }
 
-  #start(webhooks: readonly Webhook[]): void {
-    this.#startedMs = performance.now();
-    this.#webhooks = webhooks;
-    this.#worker.start();
-    for (const list of this.#lists) this.#ask(list);
-  }
-
-  /** Another thread takes over. It finds in the file what this one has done. */
+  /** Another thread takes over. It finds the work of this one in the file. */
   #ended(): void {
     this.#followed = -1;
     this.#before.succeeded += this.#counts.succeeded;
     this.#before.failed += this.#counts.failed;
     this.#counts = NO_COUNTS;
-    this.#followEnded();
-    this.#refuseLists();
-  }
-
-  #refuseLists(): void {
-    for (const { resolve } of this.#lists) resolve(null);
-    this.#lists.clear();
-  }
-
-  #followEnded(): void {
     this.#isFollowing = false;
   }
 
-  /** One that was changed since is not disabled: the thread is about to hear of the change. */
+  /** A changed webhook is not disabled: the thread is about to hear of the change. */
   #disable({ webhookId, version, reason }: GivenUp): void {
     const { engine } = this.#options;
     const sent = this.#sent.get(webhookId);

@@ -1,12 +1,24 @@
-/** The program of the thread of the webhooks. */
+/** The program of the webhooks' thread: handles its messages, and makes turns. */
 import { workerData } from "node:worker_threads";
-import { emitterOf, portOfThisThread, serve } from "../../persistence/disk/worker.ts";
-import { realDisk } from "../../persistence/disk/disk.ts";
 import { openDeliveries } from "../../persistence/deliveries.ts";
+import { realDisk } from "../../persistence/disk/disk.ts";
+import { messageOf } from "../../persistence/disk/faults.ts";
+import { emitterOf, portOfThisThread, serve } from "../../persistence/disk/worker.ts";
 import { FollowedHistory } from "../../persistence/history/followed.ts";
 import { attempt } from "./attempt.ts";
-import { Courier, WebhookService } from "./courier.ts";
-import type { WebhookProgram, WebhookThreadData } from "./messages.ts";
+import { Courier, LISTED_MAX } from "./courier.ts";
+import type { DeliveryPage, WebhookProgram, WebhookThreadData } from "./messages.ts";
+
+/** Between two turns, so that several results share a transaction. */
+const TURN_MS = 50;
+/** Due lanes are looked for this often. */
+const IDLE_TURN_MS = 1_000;
+/** After a failure of the disk. */
+const FAILED_TURN_MS = 5_000;
+const COUNTS_EVERY_MS = 1_000;
+const PRUNE_EVERY_MS = 3_600_000;
+/** Retention of ended deliveries. */
+const LISTED_MS = 30 * 86_400_000;
 
 const { folder, storeId, allowsPrivate, sequence, webhooks } = workerData as WebhookThreadData;
 const port = portOfThisThread();
@@ -20,16 +32,73 @@ const ports = {
   allowsPrivate,
   nowMs: () => Date.now(),
   random: Math.random,
-  disable: ({ id: webhookId, version }: { id: number; version: number }, reason: string) =>
-    emit("disable", { webhookId, version, reason }),
-  report,
-  wake: () => service.wake(),
+  emit,
+  wake: () => wake(TURN_MS),
 };
-// Connections that are open would keep the thread alive.
-const surroundings = { emit, close: () => process.exit() };
-const service: WebhookService = new WebhookService(
-  surroundings,
-  new Courier(ports, webhooks),
-  file,
-);
-serve<WebhookProgram>(port, service.handlers);
+const courier = new Courier(ports, webhooks);
+let timer: NodeJS.Timeout | undefined;
+let dueMs = Infinity;
+let lastFailure = "";
+let countedMs = -Infinity;
+let prunedMs = -Infinity;
+
+/** Makes a turn after that time, or earlier. */
+function wake(inMs: number): void {
+  const atMs = performance.now() + inMs;
+  if (atMs >= dueMs) return;
+  clearTimeout(timer);
+  dueMs = atMs;
+  timer = setTimeout(turn, inMs);
+}
+
+function turn(): void {
+  dueMs = Infinity;
+  let hasMore = false;
+  const isDone = tryTo(() => (hasMore = courier.turn()));
+  wake(!isDone ? FAILED_TURN_MS : hasMore ? TURN_MS : IDLE_TURN_MS);
+  const nowMs = performance.now();
+  if (nowMs - countedMs < COUNTS_EVERY_MS || !isDone) return;
+  countedMs = nowMs;
+  if (nowMs - prunedMs >= PRUNE_EVERY_MS) {
+    prunedMs = nowMs;
+    tryTo(() => file.prune(Date.now() - LISTED_MS, LISTED_MAX));
+  }
+  tryTo(() => emit("counts", courier.counts));
+}
+
+/** Reports a failure once, however often it happens. @returns Whether there was none. */
+function tryTo(act: () => void): boolean {
+  try {
+    act();
+    lastFailure = "";
+    return true;
+  } catch (error) {
+    const message = messageOf(error);
+    if (message !== lastFailure) report(message);
+    lastFailure = message;
+    return false;
+  }
+}
+
+wake(0);
+serve<WebhookProgram>(port, {
+  put(webhook) {
+    tryTo(() => courier.put(webhook));
+    wake(TURN_MS);
+  },
+  remove: (webhookId) => void tryTo(() => courier.remove(webhookId)),
+  follow(until) {
+    tryTo(() => courier.follow(until));
+    wake(0);
+  },
+  list({ webhookId, offset, limit }) {
+    let page: DeliveryPage | null = null;
+    tryTo(() => (page = file.list(webhookId, offset, limit)));
+    return page;
+  },
+  end() {
+    tryTo(() => courier.close());
+    // Open connections would keep the thread alive.
+    process.exit();
+  },
+});

@@ -1,4 +1,4 @@
-/** What the package says about the client is what the build has. */
+/** The package's promises about the client hold for the build. */
 import { execFile } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { promisify } from "node:util";
@@ -38,7 +38,7 @@ test("the client imports nothing but itself, and Node in the files for Node", ()
   }
 });
 
-/** Files that load with a file of the client: without those that it imports later, if needed. */
+/** Files loaded with a file of the client, without later imports. */
 function loadedWith(name: string, loaded = new Set<string>()): Set<string> {
   if (loaded.has(name)) return loaded;
   loaded.add(name);

@@ -7,7 +7,7 @@ export class Proxy {
   readonly #port: number;
   readonly #server = createServer((client) => this.#join(client));
   readonly #pairs = new Set<readonly [Socket, Socket]>();
-  /** Whether what the server sends is lost. */
+  /** Drops the server's bytes while true. */
   losesAnswers = false;
   connections = 0;
 

@@ -9,12 +9,11 @@ import {
   type StreamClientOptions,
 } from "../../../server/client/client.ts";
 import { WAITING_BYTES_MAX } from "../../../server/live/feed.ts";
-import { type TestServer, V2 } from "../../support/server.ts";
-import { makeMessage } from "../live/message-fixture.ts";
+import { V2 } from "../../support/server.ts";
+import { listed, makeMessage, sequenceOf } from "../live/stream-client.ts";
 import { Listening, until } from "../wire/connection.ts";
 import { Proxy } from "./proxy.ts";
 
-/** What a client was told. */
 class Told {
   readonly maps: EventMap[] = [];
   readonly changes: Change[] = [];
@@ -51,14 +50,6 @@ async function started(options: Partial<StreamClientOptions> = {}) {
   return { listening, server, proxy, told, client, caughtUp };
 }
 
-const sequenceOf = ({ engine, a }: TestServer) =>
-  engine.state.sequenceOf(engine.state.catalog.events.get(a.eventId)!);
-
-async function listed(server: TestServer): Promise<Map<number, string>> {
-  const seats = await server.seats();
-  return new Map(seats.map(({ seatId, state }) => [seatId, state?.[0] ?? "-"]));
-}
-
 /** Each change follows the one before it. */
 function expectNoGap(changes: readonly Change[], first: number): void {
   const previous = changes.map((change) => change.previous);
@@ -77,19 +68,6 @@ test("a client has a snapshot and every change, and so the states of the listing
   client.close();
   expect(await client.ended).toEqual({ reason: "closed", error: null });
   expect(told.connections).toEqual([true, false]);
-});
-
-test("a client that knows a record begins with the changes after it", async () => {
-  const { server, proxy } = await started();
-  const since = sequenceOf(server);
-  await server.book("lock", "ann", "A1");
-  const told = new Told();
-  const own = { url: proxy.url, eventId: server.a.eventId, key: server.a.key, since };
-  const client = new StreamClient({ ...own, ...told.listeners });
-  await until(() => client.sequence === sequenceOf(server));
-  client.close();
-  expect(told.maps).toEqual([]);
-  expectNoGap(told.changes, since);
 });
 
 test("after a break a client goes on where it was, without a gap or a snapshot", async () => {
@@ -118,7 +96,6 @@ test("a client that was too slow comes back with its last sequence", async () =>
   proxy.pause();
   const { answers } = listening.http.stats;
   while (answers.heldBytes <= WAITING_BYTES_MAX && live.stats.slow === 0) {
-    // oxlint-disable-next-line no-await-in-loop -- one message after the other
     await makeMessage(server);
   }
   proxy.resume();

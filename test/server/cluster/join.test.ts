@@ -3,7 +3,7 @@ import fs from "node:fs";
 import { createServer, type Server } from "node:net";
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { UpstreamSocket } from "../../../server/gateway/web-socket.ts";
+import { NodeSocket } from "../../../server/client/node-socket.ts";
 import {
   runCli,
   startServer,
@@ -69,8 +69,8 @@ test("a peer sends one copy at a time, and the next one after it", async () => {
   const { peer, to } = await startPeer();
   const headers = { Authorization: `Bearer ${TOKEN}` };
   const request = { server: new URL(peer.url), path: "/api/internal/copy", headers };
-  const held = await new Promise<UpstreamSocket>((resolve, reject) => {
-    const socket = new UpstreamSocket(request, {
+  const held = await new Promise<NodeSocket>((resolve, reject) => {
+    const socket = new NodeSocket(request, {
       opened: () => {
         // It reads nothing, so the copy does not end.
         socket.pause();

@@ -1,14 +1,9 @@
-/** A WebSocket of which a test writes every byte. */
+/** A WebSocket written byte by byte. */
+import { HANDSHAKE } from "../../support/gateway/raw.ts";
 import { type Connection, until } from "../wire/connection.ts";
 import { SOCKET_PATH } from "./client.ts";
 import type { CommandStage } from "./stage.ts";
 
-export const HANDSHAKE = [
-  "Upgrade: websocket",
-  "Connection: Upgrade",
-  "Sec-WebSocket-Version: 13",
-  "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
-];
 const TEXT = 1;
 const PING = 9;
 const FINAL = 0x80;

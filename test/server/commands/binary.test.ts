@@ -1,4 +1,4 @@
-/** The binary subprotocol against a server that listens on a socket. */
+/** The binary subprotocol on real connections. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { FIELDS, REASONS, RESULT_CODES } from "../../../server/commands/binary-protocol.ts";

@@ -1,4 +1,4 @@
-/** A client of the command socket that keeps everything that came back. */
+/** A recording client of the command socket. */
 import { WebSocket } from "undici";
 import { WaitingSocket } from "../wire/waiting-socket.ts";
 
@@ -6,7 +6,6 @@ export const JSON_PROTOCOL = "frontrow.commands.v1+json";
 export const BINARY_PROTOCOL = "frontrow.commands.v1+binary";
 export const SOCKET_PATH = "/api/private/v2.0/booking/socket";
 
-/** Where to connect, and as whom. */
 export interface Handshake {
   readonly base: string;
   /** Empty when a header names the caller. */
@@ -51,13 +50,13 @@ export class CommandClient extends WaitingSocket {
     this.socket.send(Array.isArray(frame) ? JSON.stringify(frame) : (frame as string));
   }
 
-  /** Waits for that many messages. @throws Error when the connection closes before. */
+  /** Waits for so many messages. @throws Error when the connection closes before. */
   async received(count: number): Promise<readonly (string | Buffer)[]> {
     while (this.messages.length < count) await this.next();
     return this.messages.splice(0, count);
   }
 
-  /** Waits for that many answers, in as many messages as they come in. */
+  /** Waits for so many answers, in any number of messages. */
   async answers(count: number): Promise<readonly JsonAnswer[]> {
     const answers: JsonAnswer[] = [];
     while (answers.length < count) {

@@ -1,18 +1,18 @@
-/** What is answered before a connection becomes a WebSocket. */
+/** Handshakes of the command socket. */
 import { expect, test } from "vitest";
 import type { Connection } from "../wire/connection.ts";
 import { requestOf } from "../../support/answers/exchange.ts";
 import { TestServer } from "../../support/server.ts";
 import { expectProblem, invalid } from "../wire/wire.ts";
 import { SOCKET_PATH } from "./client.ts";
-import { HANDSHAKE } from "./bare-socket.ts";
+import { HANDSHAKE } from "../../support/gateway/raw.ts";
 import { CommandStage } from "./stage.ts";
 
 const offer = (names: string) => `Sec-WebSocket-Protocol: ${names}`;
 const BINARY = "frontrow.commands.v1+binary";
 const JSON_NAME = "frontrow.commands.v1+json";
 
-/** A handshake with a valid key that lacks a header. */
+/** A handshake with a valid key and a missing header. */
 function incomplete(missing: RegExp): readonly string[] {
   return ["X-API-Key: KEY", ...without(missing)];
 }
@@ -52,29 +52,31 @@ test.each([
   const connection = await stage.listening.connection();
   const own = headers.map((header) => header.replace("KEY", stage.server.a.key));
   expect(await answerTo(connection, own)).toBe(expected);
+  if (expected.endsWith("MALFORMED_REQUEST")) {
+    expect(connection.text).toMatch(/^Sec-WebSocket-Version: 13\r$/m);
+  }
   expect(stage.listening.http.stats.sockets.count).toBe(0);
   connection.get("/healthz");
   expect(await connection.answer()).toMatch(/^HTTP\/1\.1 200 /);
 });
 
+const ANY_CASE = [
+  "Upgrade: WebSocket",
+  "Connection: keep-alive, UPGRADE",
+  ...without(/^Upgrade|^Connection/),
+];
+
 test.each([
-  ["no subprotocol", [], "101"],
-  ["both", [offer(`${BINARY}, ${JSON_NAME}`)], `101 ${BINARY}`],
-  ["an unknown one first", [offer(`soap,${JSON_NAME}`)], `101 ${JSON_NAME}`],
-])("of a handshake with %s, the first known is chosen", async (_, offered, expected) => {
+  ["no subprotocol", HANDSHAKE, "101"],
+  ["both", [...HANDSHAKE, offer(`${BINARY}, ${JSON_NAME}`)], `101 ${BINARY}`],
+  ["an unknown one first", [...HANDSHAKE, offer(`soap,${JSON_NAME}`)], `101 ${JSON_NAME}`],
+  ["names in any case, beside other options", ANY_CASE, "101"],
+])("a handshake with %s opens with the first known subprotocol", async (_, headers, expected) => {
   const stage = await CommandStage.start();
   const connection = await stage.listening.connection();
   const key = `X-API-Key: ${stage.server.a.key}`;
-  expect(await answerTo(connection, [...HANDSHAKE, key, ...offered])).toBe(expected);
+  expect(await answerTo(connection, [...headers, key])).toBe(expected);
   expect(connection.text).toContain('{"type":"credit","commands":1024');
-});
-
-test("a tenant token opens a connection for the organization that it names", async () => {
-  const stage = await CommandStage.start();
-  const { server } = stage;
-  const connection = await stage.listening.connection();
-  const headers = [`X-API-Key: ${server.tenantToken}`, `X-Organization-ID: ${server.a.id}`];
-  expect(await answerTo(connection, [...HANDSHAKE, ...headers])).toBe("101");
 });
 
 test("the answer to a handshake is that of the reference", async () => {
@@ -94,20 +96,4 @@ test("a handshake on another path is an ordinary request", async () => {
   const connection = await stage.listening.connection();
   connection.get("/healthz", ...HANDSHAKE);
   expect(await connection.answer()).toMatch(/^HTTP\/1\.1 200 /);
-});
-
-test("a refused handshake names the version that is spoken", async () => {
-  const stage = await CommandStage.start();
-  const connection = await stage.listening.connection();
-  connection.get(SOCKET_PATH, `X-API-Key: ${stage.server.a.key}`);
-  expect(await connection.answer()).toMatch(/^Sec-WebSocket-Version: 13\r$/m);
-});
-
-test("names in a handshake may be in any case, beside other options of Connection", async () => {
-  const stage = await CommandStage.start();
-  const connection = await stage.listening.connection();
-  const headers = ["Upgrade: WebSocket", "Connection: keep-alive, UPGRADE"];
-  const key = `X-API-Key: ${stage.server.a.key}`;
-  const others = without(/^Upgrade|^Connection/);
-  expect(await answerTo(connection, [...headers, ...others, key])).toBe("101");
 });

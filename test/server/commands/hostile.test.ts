@@ -1,4 +1,4 @@
-/** Clients with a valid key that try to fill the memory of the server, or to stop the others. */
+/** Clients with a valid key try to fill the server's memory, or to stop the others. */
 import { expect, test } from "vitest";
 import type { Transfers } from "../../../server/http/limits.ts";
 import { type Connection, until } from "../wire/connection.ts";
@@ -8,7 +8,7 @@ import { CommandStage } from "./stage.ts";
 const UNREAD_MS_MAX = 20_000;
 const PING_BYTES = 125;
 
-/** A server whose clock stands still. */
+/** A server with a stopped clock. */
 async function timed() {
   const clock = { timeMs: 0 };
   const stage = await CommandStage.start({ nowMs: () => clock.timeMs });

@@ -6,7 +6,7 @@ import { CREDENTIALS, headersOf } from "../../support/answers/credentials.ts";
 import type { ProblemBody } from "../../support/answers/exchange.ts";
 import type { House } from "../../support/server.ts";
 import { CommandClient, JSON_PROTOCOL, SOCKET_PATH } from "./client.ts";
-import { HANDSHAKE } from "./bare-socket.ts";
+import { HANDSHAKE } from "../../support/gateway/raw.ts";
 import { CommandStage } from "./stage.ts";
 
 const NOWHERE = "00000000-0000-4000-8000-000000000000";
@@ -20,7 +20,7 @@ test.each(CREDENTIALS)("%s opens a connection for A or is refused", async (_, sh
   expect(await connection.answer()).toMatch(areOfA ? /^HTTP\/1\.1 101 / : /^HTTP\/1\.1 403 /);
 });
 
-/** A document without what differs between two requests for unlike events. */
+/** A document without the differences between unlike events. */
 function plain(body: unknown, eventId: string): string {
   return JSON.stringify({ ...(body as ProblemBody), timestamp: "" }).replaceAll(eventId, "EVENT");
 }

@@ -1,4 +1,4 @@
-/** The JSON subprotocol against a server that listens on a socket. */
+/** The JSON subprotocol on real connections. */
 import {
   array,
   assert,
@@ -44,34 +44,6 @@ test("commands are answered in their order, with the number that they carry", as
   expect(answers.map(({ n }) => n)).toEqual([7, -8, 2 ** 53 - 1]);
   expect(codesOf(answers)).toEqual([true, [400, "INVENTORY_NOT_AVAILABLE"], true]);
   expect(await stage.server.states("A1", "A2")).toEqual(["SOLD", "SOLD"]);
-});
-
-test("every call of a booking is taken, and a direct sale may be answered with false", async () => {
-  const stage = await CommandStage.start();
-  const client = await stage.open();
-  const answers = await client.ask(
-    stage.command(1, "lock", "ann", "A1", "Pit:3"),
-    stage.command(2, "unlock", "ann", "Pit:3"),
-    stage.command(3, "sale", "ann", "A1"),
-    stage.command(4, "revertsale", "ann", "A1"),
-    stage.command(5, "directsale", "ann", "A1"),
-    stage.command(6, "directsale", "ann", "A1"),
-    stage.command(7, "block", "ann", "A2"),
-    stage.command(8, "unblock", "ann", "A2"),
-  );
-  expect(codesOf(answers)).toEqual([true, true, true, true, true, false, true, true]);
-});
-
-test("a refusal has the document of the HTTP call, except for its time", async () => {
-  const stage = await CommandStage.start();
-  const { server } = stage;
-  const client = await stage.open();
-  await server.book("lock", "bob", "A1");
-  const [answer] = await client.ask(stage.command(1, "lock", "ann", "A1", "A2"));
-  const reply = await server.book("lock", "ann", "A1", "A2");
-  const { timestamp: _, ...document } = answer!.body as ProblemBody;
-  expect(reply.body).toMatchObject(document);
-  expect(document.instance).toBe("/api/private/v2.0/booking/lock");
 });
 
 test("a command with invalid members is refused, and the others are carried out", async () => {
@@ -199,15 +171,9 @@ const FRAME = oneof(
   tuple(ALIKE, ANY, ALIKE).map(([before, one, after]) => [...before, one, ...after]),
 );
 
-const handles = new Handles({
-  waitingBytes: 0,
-  keep: () => true,
-  release: () => {},
-  send: () => true,
-  close: () => {},
-});
+const handles = new Handles({ keep: () => true, release: () => {} });
 
-/** What was read, as values; null for a frame that cannot be read. */
+/** The commands as values; null for an unreadable frame. */
 function read(protocol: JsonProtocol, texts: readonly string[]): readonly unknown[] | null {
   const bytes = Uint8Array.from(Buffer.from(`[${texts.join(",")}]`));
   const commands = texts.map(() => new Command());

@@ -1,4 +1,4 @@
-/** What waits is bounded: commands, frames, their answers, and the buffers for them. */
+/** Bounds of waiting commands, frames, answers and buffers. */
 import { expect, test } from "vitest";
 import { AnswerBuffers, IDLE_BUFFERS_MAX } from "../../../server/commands/answer-buffer.ts";
 import { RecentTexts, TEXTS_MAX } from "../../../server/commands/command.ts";

@@ -1,4 +1,4 @@
-/** What holds for every frame: durability, credit, keys, idempotency, the end of connections. */
+/** Rules for every frame: durability, credit, keys, idempotency, the end of connections. */
 import { expect, test, vi } from "vitest";
 import type { CommandClient } from "./client.ts";
 import { type ProblemBody } from "../../support/answers/exchange.ts";
@@ -10,7 +10,7 @@ const JSON_TRUE = (n: number) => ({ n, status: 200, body: true });
 const codesOf = (answers: readonly { readonly body: unknown }[]) =>
   answers.map(({ body }) => (typeof body === "boolean" ? body : (body as ProblemBody).errorCode));
 
-/** Waits until the server has read what the client sent. */
+/** Waits until the server has read the client's frames. */
 async function isRead(stage: CommandStage, isTrue: () => boolean): Promise<void> {
   await until(isTrue);
   await stage.listening.settled();
@@ -68,13 +68,6 @@ test("more than 1,024 commands without an answer close with 4009", async () => {
   expect(await client.answers(1_024)).toHaveLength(1_024);
   expect((await client.closed).code).toBe(4009);
   expect(await server.states("A1", "A2")).toEqual(["ACTIVE", "ACTIVE"]);
-});
-
-test("an answered command does not count against the credit", async () => {
-  const stage = await CommandStage.start();
-  const client = await stage.open();
-  const frame = Array.from({ length: 64 }, (_, n) => stage.command(n, "unlock", "ann", "A1"));
-  for (let i = 0; i < 40; i++) expect(await client.ask(...frame)).toHaveLength(64);
 });
 
 test("after the end of its key, commands are refused and the connection closes", async () => {

@@ -74,7 +74,7 @@ class Way {
   }
 }
 
-/** Without the times, which differ between the ways. */
+/** Without the times: they differ between the ways. */
 function plain(status: number, body: unknown) {
   if (typeof body === "boolean") return { status, body };
   return { status, body: { ...(body as ProblemBody), timestamp: "" } };

@@ -1,4 +1,4 @@
-/** A server that listens on a socket, and clients of its command socket as organization A. */
+/** A listening server, and clients of its command socket as organization A. */
 import { BINARY_PROTOCOL, CommandClient, JSON_PROTOCOL } from "./client.ts";
 import type { HttpOptions } from "../../../server/http/server.ts";
 import type { TestServer } from "../../support/server.ts";

@@ -1,21 +1,30 @@
 /** The bounds of gateways and links. */
-import { expect, onTestFinished, test } from "vitest";
+import fc from "fast-check";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { BOOKINGS_WAITING_MAX } from "../../../server/gateway/front.ts";
+import { CALLS, Command, Handles as EngineHandles } from "../../../server/commands/command.ts";
+import { InnerExchange } from "../../../server/commands/decider.ts";
 import { FrameWriter } from "../../../server/gateway/engine-link.ts";
-import { Link, LINKS_MAX, type LinkShared } from "../../../server/gateway/link.ts";
-import { LINK_LIMITS, LINK_PATH, makeProof } from "../../../server/gateway/link-layout.ts";
-import { UpstreamSocket } from "../../../server/gateway/web-socket.ts";
+import { GatewayProtocol, LINK_BYTES_MAX, LINKS_MAX } from "../../../server/gateway/link.ts";
+import {
+  LINK_BODY_BYTES_MAX,
+  LINK_LIMITS,
+  LINK_PATH,
+  makeProof,
+} from "../../../server/gateway/link-layout.ts";
+import { NodeSocket } from "../../../server/client/node-socket.ts";
+import type { Answer } from "../../../server/http/answers.ts";
 import type { Peer } from "../../../server/http/sockets.ts";
+import { requestOf } from "../../support/answers/exchange.ts";
 import { GatewayStage, until } from "../../support/gateway/stage.ts";
 import { TEST_SECRET, TestServer } from "../../support/server.ts";
 
-const EVENT = "6f1c8f0e-58a5-4b0e-9a5d-0b8f3c1d2e4f";
-
-/** A link as the engine has it, whose gateway reads or does not. */
+/** The engine's end of a link to a gateway that reads or does not. */
 function newLink(reads: boolean) {
   const server = new TestServer();
-  const links = server.services.gateways as unknown as LinkShared;
-  const link = new Link(links);
+  const authorization = `Bearer ${makeProof(TEST_SECRET)}`;
+  const head = requestOf("GET", LINK_PATH, { headers: { authorization } });
+  const link = (server.services.gateways!.open(head) as Answer).opening!.handler;
   const codes: number[] = [];
   const peer: Peer = {
     waitingBytes: 0,
@@ -29,16 +38,13 @@ function newLink(reads: boolean) {
   return { server, link, codes };
 }
 
-function framed(write: (writer: FrameWriter, number: number) => void): ArrayBuffer {
+/** A frame with a command in each of these numbers of requests. */
+function frameOf(commands: number, bodyBytes = 0): ArrayBuffer {
   const writer = new FrameWriter();
-  for (let number = 1; writer.hasRoom(64); number++) write(writer, number);
+  const head = Buffer.from(JSON.stringify({ method: "get", path: "/healthz", from: "" }));
+  for (let n = 1; n <= commands; n++) writer.request(n, head, Buffer.alloc(bodyBytes));
   return Uint8Array.from(writer.frame).buffer;
 }
-
-const call = (writer: FrameWriter, number: number) => {
-  const selection = { sessionId: "s", seats: [{ id: 1 }], groupOfSeats: null, holdType: null };
-  writer.call(number, { kind: 1, key: 9, event: 9, selection, idempotencyKey: null });
-};
 
 test("above the bound of waiting requests a gateway refuses locks, and sales later", async () => {
   const stage = await GatewayStage.start();
@@ -58,8 +64,9 @@ test("a link with more requests than it may have is closed with 4009", async () 
   const { server, link, codes } = newLink(true);
   server.journal.withholds = true;
   void server.book("block", null, "A1");
-  const frame = framed(call);
-  for (let sent = 0; sent <= LINK_LIMITS.requests; sent += 1_000) {
+  const { commands, commandsInFrame } = LINK_LIMITS;
+  const frame = frameOf(commandsInFrame);
+  for (let sent = 0; sent <= commands; sent += commandsInFrame) {
     link.message(frame, true);
     await new Promise(setImmediate);
     await new Promise(setImmediate);
@@ -70,16 +77,41 @@ test("a link with more requests than it may have is closed with 4009", async () 
   expect(codes).toEqual([4009]);
 });
 
-test("a link whose frames wait for a gateway that does not read is closed with 4009", async () => {
+test("a link whose frames wait for a gateway that does not read is closed with 1013", async () => {
   const { link, codes } = newLink(false);
-  const frame = framed(call);
+  const frame = frameOf(1, LINK_BODY_BYTES_MAX);
   link.message(frame, true);
   await new Promise(setImmediate);
-  for (let bytes = 0; bytes <= LINK_LIMITS.bytes; bytes += frame.byteLength) {
-    link.message(frame, true);
-  }
+  for (let bytes = 0; bytes <= LINK_BYTES_MAX; bytes += frame.byteLength) link.message(frame, true);
   await until(() => codes.length > 0);
-  expect(codes).toEqual([4009]);
+  expect(codes).toEqual([1013]);
+});
+
+test("more bytes than the credit: the gateway refuses with 503, and the link stays", async () => {
+  const stage = await GatewayStage.start();
+  const { server, gateway } = stage;
+  let breaks = 0;
+  const lost = vi.spyOn(gateway.front, "lost").mockImplementation(() => void (breaks += 1));
+  onTestFinished(() => lost.mockRestore());
+  server.journal.withholds = true;
+  const body = { ...server.selection("s", "Pit:1"), padding: " ".repeat(30_000) };
+  const prefer = { prefer: "return=representation" };
+  const count = Math.ceil((1.2 * LINK_LIMITS.bytes) / 30_000);
+  let refused = 0;
+  const lock = async () => {
+    const { status } = await stage.post(server.bookingPath("lock"), body, prefer);
+    if (status === 503) refused += 1;
+    return status;
+  };
+  const answers = Promise.all(Array.from({ length: count }, lock));
+  await until(() => refused > 0 && refused + gateway.front.waiting.count === count);
+  server.journal.withholds = false;
+  server.journal.sync();
+  const statuses = await answers;
+  // There are 100 places.
+  expect(new Set(statuses)).toEqual(new Set([200, 400, 503]));
+  expect((count - refused) * 30_000).toBeLessThan(LINK_LIMITS.bytes);
+  expect([breaks, gateway.link.isOpen]).toEqual([0, true]);
 });
 
 test("an engine has so many links, and no more", async () => {
@@ -91,7 +123,7 @@ test("an engine has so many links, and no more", async () => {
         Authorization: `Bearer ${makeProof(TEST_SECRET)}`,
         "Sec-WebSocket-Protocol": "frontrow.gateway.v1",
       };
-      const socket = new UpstreamSocket(
+      const socket = new NodeSocket(
         { server, path: LINK_PATH, headers },
         {
           opened: () => resolve(101),
@@ -106,24 +138,65 @@ test("an engine has so many links, and no more", async () => {
   expect(await open()).toBe(503);
 });
 
-test("beyond its numbers for keys and events a link forgets all of them, and goes on", async () => {
-  const stage = await GatewayStage.start();
-  const { server } = stage;
-  const { link } = stage.gateway;
-  const { known } = link;
-  await stage.lock("s", ["A1"]);
-  for (let i = known.keyCount; i < LINK_LIMITS.keys; i++) {
-    known.addKey({ apiKey: `key ${i}`, authorization: "", organizationId: "" }, i + 1);
-  }
-  expect((await stage.lock("s", ["A2"], { "x-api-key": server.tenantToken })).status).toBe(403);
-  expect(link.known.keyCount).toBe(0);
-  expect((await stage.lock("s", ["A2"])).status).toBe(200);
-  expect(link.known.keyCount).toBe(1);
-  while (known.addEvent(`${EVENT}${known.keyCount}${Math.random()}`) !== 0);
-  expect((await stage.lock("s", ["A3"])).status).toBe(200);
-  expect((await stage.lock("s", ["A4"])).status).toBe(200);
-  expect(await server.states("A2", "A3", "A4")).toEqual(["LOCKED", "LOCKED", "LOCKED"]);
-  expect(stage.broken).toEqual([]);
+const FEW = 3;
+const SMALL = fc.nat(2 * FEW);
+const CALLS_DRAWN = fc.array(
+  fc.record({
+    key: SMALL,
+    kind: fc.integer({ min: 1, max: 7 }),
+    event: SMALL,
+    session: fc.option(SMALL),
+    holdType: fc.option(SMALL),
+    seats: fc.array(fc.constantFrom(1, 2 ** 32 - 1, 2 ** 32, Number.MAX_SAFE_INTEGER)),
+    places: fc.array(fc.constantFrom(1, 2 ** 32 - 1)),
+    idempotencyKey: fc.option(fc.constantFrom("k", "a longer key")),
+    isForgotten: fc.boolean(),
+  }),
+  { minLength: 1, maxLength: 50 },
+);
+const eventOf = (n: number) => `6f1c8f0e-58a5-4b0e-9a5d-0b8f3c1d2e${40 + n}`;
+const exchangeOf = (key: number) => {
+  const client = { apiKey: `key ${key}`, authorization: "", organizationId: "" };
+  return new InnerExchange({ ...client, address: () => `host ${key}` }, Buffer.alloc(0));
+};
+
+test("calls with more keys, events and texts than handles arrive as they were sent", () => {
+  const property = fc.property(CALLS_DRAWN, (drawn) => {
+    const handles = { key: FEW, event: FEW, session: FEW, holdType: FEW };
+    const writer = new FrameWriter(handles);
+    const sent = drawn.map((one, n) => {
+      const exchange = exchangeOf(one.key);
+      writer.key(exchange);
+      const eventId = eventOf(one.event);
+      const sessionId = one.session === null ? null : `session ${one.session}`;
+      const holdType = one.holdType === null ? null : `T${one.holdType}`;
+      const seats = one.seats.map((id) => ({ id, capacity: null }));
+      const groupOfSeats = one.places.map((capacity) => ({ id: 7, capacity }));
+      const selection = { sessionId, holdType, seats, groupOfSeats };
+      const { kind, idempotencyKey } = one;
+      const call = { kind, eventId, selection, idempotencyKey };
+      writer.call(n, writer.keys.find(exchange.apiKey), call);
+      if (one.isForgotten) writer.keys.delete(exchange.apiKey);
+      return {
+        n,
+        apiKey: exchange.apiKey,
+        from: `host ${one.key}`,
+        call: CALLS[kind - 1],
+        ...call,
+      };
+    });
+    const opened = new EngineHandles({ keep: () => true, release: () => {} });
+    const commands = sent.map(() => new Command());
+    const frame = Uint8Array.from(writer.frame).buffer;
+    expect(new GatewayProtocol().readFrame(frame, opened, commands)).toBe(sent.length);
+    const read = commands.map(({ number, client, call, eventId, body, idempotencyKey }) => {
+      const { apiKey } = client!;
+      const said = { kind: CALLS.indexOf(call!) + 1, eventId, selection: body, idempotencyKey };
+      return { n: number, apiKey, from: client!.address(), call, ...said };
+    });
+    expect(read).toEqual(sent);
+  });
+  fc.assert(property);
 });
 
 test("a request with a long query or header goes over HTTP, and the link stays", async () => {

@@ -1,11 +1,11 @@
-/** Files for TLS that a gateway cannot use. */
+/** Unusable files for TLS. */
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { checkCertificate } from "../../../server/gateway/run.ts";
 import { UsageError } from "../../../server/program.ts";
-import { runCli, temporaryFolder } from "../../support/server-process.ts";
+import { temporaryFolder } from "../../support/server-process.ts";
 
 function make(folder: string, name: string): { readonly cert: string; readonly key: string } {
   const [cert, key] = [path.join(folder, `${name}.pem`), path.join(folder, `${name}.key`)];
@@ -32,12 +32,4 @@ test("a certificate or key that cannot be used is named with its option and the 
     expect(() => checkCertificate(cert, key)).toThrow(message);
   }
   expect(() => checkCertificate(own.cert, own.key)).not.toThrow();
-});
-
-test("a gateway without its certificate ends with the exit code of a usage error", async () => {
-  const places = ["--engine", "http://127.0.0.1:1", "--gateway-secret-file", "LICENSE"];
-  const files = ["--tls-cert", "gone.pem", "--tls-key", "gone.key"];
-  const { code, stderr } = await runCli({ args: ["gateway", ...places, ...files] });
-  expect(stderr).toMatch(/^frontrow: --tls-cert: ENOENT: .*gone\.pem'\n$/);
-  expect(code).toBe(2);
 });

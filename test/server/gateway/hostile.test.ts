@@ -1,7 +1,7 @@
-/** Nothing that a client or an engine sends ends a gateway, fills it, or answers another client. */
+/** No bytes of a client or an engine end a gateway, fill it, or answer another client. */
 import { connect } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { UpstreamSocket } from "../../../server/gateway/web-socket.ts";
+import { NodeSocket } from "../../../server/client/node-socket.ts";
 import { IDLE_TIMEOUT } from "../../../server/http/sockets.ts";
 import { flood, openingOf, startDisturbed } from "../../support/gateway/disturbed-engine.ts";
 import { HANDSHAKE, headOf, sendRaw } from "../../support/gateway/raw.ts";
@@ -160,11 +160,11 @@ test("a handshake that waits for an engine that is lost: 503", async () => {
 });
 
 test("a tunnel whose engine says nothing for longer than between pings: it closes", async () => {
-  const limitSilence = Reflect.get(UpstreamSocket.prototype, "limitSilence");
+  const limitSilence = Reflect.get(NodeSocket.prototype, "limitSilence");
   const limitsMs: number[] = [];
   // An hour of the engine takes a minute.
-  vi.spyOn(UpstreamSocket.prototype, "limitSilence").mockImplementation(function limit(
-    this: UpstreamSocket,
+  vi.spyOn(NodeSocket.prototype, "limitSilence").mockImplementation(function limit(
+    this: NodeSocket,
     ms: number,
   ) {
     limitsMs.push(ms);
@@ -195,8 +195,8 @@ test("an answer lost while it waits for memory: 503, and its memory is free agai
   const { port, broken } = await startDisturbed((socket) => {
     sockets.push(socket);
     const isThird = sockets.length === 3;
-    socket.write(announced((isThird ? 16 : 120) * MIB));
-    if (isThird) socket.write(Buffer.alloc(16 * MIB, " "));
+    socket.write(announced((isThird ? 2 : 127) * MIB));
+    if (isThird) socket.write(Buffer.alloc(2 * MIB, " "));
   });
   const ask = () => sendRaw(port, headOf("GET /openapi.json"));
   const first = ask();
@@ -235,7 +235,7 @@ test("a body in pieces is refused once while there is no engine", async () => {
   await until(() => text.includes("}"));
   await new Promise((resolve) => void setTimeout(resolve, 300));
   expect(text.match(/HTTP\/1\.1 503 /g)).toHaveLength(1);
-  // Each of these waits for its refusal: a request that shares its exchange gets none.
+  // Each waits for its refusal: a request with a shared exchange gets none.
   const answers = await Promise.all(
     ["2", "3", "4"].map((name) => sendRaw(port, headOf(`GET ${path(name)}`))),
   );

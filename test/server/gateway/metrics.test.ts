@@ -1,4 +1,4 @@
-/** How often the metrics of a gateway are computed. */
+/** The metrics of a gateway. */
 import { expect, test } from "vitest";
 import { GatewayMetrics } from "../../../server/gateway/front.ts";
 import { GatewayStage } from "../../support/gateway/stage.ts";
@@ -7,7 +7,7 @@ test("the metrics are computed at most once a second, however often they are rea
   const { gateway, engine } = await GatewayStage.start();
   let nowMs = 5_000;
   const metrics = new GatewayMetrics(() => nowMs);
-  metrics.parts = { link: gateway.link, front: gateway.front, http: engine.stats };
+  metrics.parts = { front: gateway.front, http: engine.stats };
   const passed = async () =>
     /^frontrow_gateway_passed_total\{status="200"\} (\d+)$/m.exec(
       String((await metrics.answer()).body),

@@ -1,8 +1,10 @@
-/** What a gateway passes on: every other path, bodies as they come, streams and sockets. */
+/** The relay of a gateway: every other path, chunked bodies, streams and sockets. */
 import { once } from "node:events";
 import { connect } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { AnswerRoom } from "../../../server/gateway/passing.ts";
+import { headOf } from "../../support/gateway/raw.ts";
 import { GatewayStage, sendTo, until } from "../../support/gateway/stage.ts";
 import { V2 } from "../../support/server.ts";
 import { BINARY_PROTOCOL, CommandClient, JSON_PROTOCOL, SOCKET_PATH } from "../commands/client.ts";
@@ -107,6 +109,20 @@ test("a body that is too long for the link is booked over HTTP", async () => {
   socket.write(`POST ${target} HTTP/1.1\r\nHost: x\r\nContent-Length: 1100000\r\n\r\n`);
   const [refused] = (await once(socket, "data")) as [Buffer];
   expect(String(refused)).toContain('"errorCode":"PAYLOAD_TOO_LARGE"');
+});
+
+test("the first request with a key, in pieces → booked", async () => {
+  const stage = await GatewayStage.start();
+  const { server } = stage;
+  const body = JSON.stringify(server.selection("s", "A1"));
+  const socket = connect(stage.port, "127.0.0.1").setNoDelay(true);
+  onTestFinished(() => void socket.destroy());
+  const head = [`X-API-Key: ${server.a.key}`, `Content-Length: ${body.length}`];
+  socket.write(headOf(`POST ${server.bookingPath("lock")}`, head) + body.slice(0, 10));
+  await sleep(50);
+  socket.write(body.slice(10));
+  const [answer] = (await once(socket, "data")) as [Buffer];
+  expect(String(answer)).toMatch(/^HTTP\/1\.1 200 /);
 });
 
 test("a client that leaves before its body is whole ends the request to the engine", async () => {

@@ -21,7 +21,7 @@ const LABELS = ["A1", "A2", "A3", "B1", "B2"];
 const STAMP = /"timestamp":"[^"]+"/g;
 const TIME = /"(expiresAt|updatedAt)":"[^"]+"/g;
 
-/** Members that replace those of the body; they are wrong in one way or another. */
+/** Replacements for members of the body, wrong in one way or another. */
 const ODDITIES = [
   {},
   {},

@@ -1,6 +1,6 @@
 /**
- * Request targets that a URL parser, a proxy or a browser reads as a host or as another path:
- * engine and gateway refuse each with the same answer, and connect to nobody.
+ * Request targets that a URL parser, a proxy or a browser takes for a host or another path: engine
+ * and gateway refuse each with the same answer, and connect to nobody.
  */
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
@@ -9,7 +9,7 @@ import { startDisturbed } from "../../support/gateway/disturbed-engine.ts";
 import { HANDSHAKE, headOf, sendRaw } from "../../support/gateway/raw.ts";
 import { GatewayStage } from "../../support/gateway/stage.ts";
 
-/** `@` stands for another host, which listens. */
+/** `@` stands for another listening host. */
 const REFUSED = {
   "MALFORMED_REQUEST 400": [
     "//",
@@ -71,7 +71,7 @@ const REFUSED = {
     "/api/private/v2.0/booking/../../../metrics",
     "/api/private/v2.0/booking/./socket",
   ],
-  /** uWS takes no target that is not a path. */
+  /** uWS takes paths alone. */
   " 505": [
     "",
     "*",

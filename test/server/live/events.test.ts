@@ -3,7 +3,7 @@ import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { SILENCE_MS } from "../../../server/live/feed.ts";
 import { V2 } from "../../support/server.ts";
 import { Listening } from "../wire/connection.ts";
-import { StreamClient } from "./stream-client.ts";
+import { type StreamChange, StreamClient } from "./stream-client.ts";
 
 /** Server-sent events, read as text. */
 class EventReader {
@@ -22,6 +22,7 @@ class EventReader {
       headers: { "X-API-Key": a.key, Accept: "text/event-stream", ...headers },
       signal: stop.signal,
     });
+    expect(response.headers.get("content-type")).toBe("text/event-stream");
     return new EventReader(response.body!.getReader());
   }
 
@@ -29,13 +30,17 @@ class EventReader {
   async until(wanted: string): Promise<void> {
     const decoder = new TextDecoder();
     while (!this.text.includes(wanted)) {
-      // oxlint-disable-next-line no-await-in-loop -- one piece after the other
       this.text += decoder.decode((await this.#reader.read()).value);
     }
   }
 
   get ids(): readonly number[] {
-    return [...this.text.matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id));
+    return [...this.text.matchAll(/^id: (\d+)\nevent: change$/gm)].map(([, id]) => Number(id));
+  }
+
+  get changes(): readonly StreamChange[] {
+    const data = [...this.text.matchAll(/^data: (.*)$/gm)];
+    return data.map(([, json]) => JSON.parse(json!) as StreamChange);
   }
 }
 
@@ -50,7 +55,6 @@ async function bookThrice(): Promise<readonly number[]> {
   const { server } = listening;
   const sequences: number[] = [];
   for (const label of ["A1", "A2", "A3"]) {
-    // oxlint-disable-next-line no-await-in-loop -- one after the other
     await server.book("lock", "ann", label);
     sequences.push(server.engine.sequence);
   }
@@ -68,6 +72,11 @@ test("Last-Event-ID counts more than since, and without both only later changes 
   const last = listening.server.engine.sequence;
   for (const reader of [since, both, neither]) await reader.until(`id: ${last}\n`);
   expect(since.ids).toEqual([second, third, last]);
+  expect(since.changes.map(({ call, previous }) => [call, previous])).toEqual([
+    ["lock", first],
+    ["lock", second],
+    ["lock", third],
+  ]);
   expect(both.ids).toEqual([third, last]);
   expect(neither.ids).toEqual([last]);
 });

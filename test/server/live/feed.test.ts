@@ -1,4 +1,4 @@
-/** A feed with followers that join, leave, read slowly and come back. */
+/** A feed with followers: joining, leaving, reading slowly and coming back. */
 import { expect, test } from "vitest";
 import type { EventRow } from "../../../engine/catalog.ts";
 import type { EventChange } from "../../../engine/queries/history.ts";
@@ -11,11 +11,11 @@ const EVENT = { id: "event", partition: 1 } as EventRow;
 const BLOCK = 8;
 const NO_PLACES = { seats: [], areas: [], status: null, bookable: null } as const;
 
-/** Changes whose sequences follow each other, some of which memory has dropped. */
+/** Consecutive changes, some of them dropped from memory. */
 class Changes {
   last = 0;
   dropped = 0;
-  /** How often changes were read. */
+  /** Reads of changes. */
   reads = 0;
   #onChanged: () => void = () => {};
 
@@ -62,9 +62,9 @@ class Follower implements FeedFollower {
   position: number;
   deliveries = 0;
   deliveryMs = 0;
-  /** How often it was told that it has all. */
+  /** Deliveries marked as the last. */
   ends = 0;
-  /** How often its changes were not in memory. */
+  /** Times memory lacked its changes. */
   falls = 0;
 
   constructor(feed: Feed, position = feed.position) {
@@ -87,7 +87,7 @@ class Follower implements FeedFollower {
   }
 }
 
-/** It reads itself what memory has dropped, and joins again. */
+/** It reads dropped changes itself, and joins again. */
 class Reader extends Follower {
   readonly changes: Changes;
   isGone = false;
@@ -122,7 +122,6 @@ test("a change on the way of a round reaches those who come later in that round"
   // A delivery takes time, so the round takes many slices.
   for (const follower of followers) follower.deliveryMs = 0.1;
   changes.add(1);
-  // oxlint-disable-next-line no-await-in-loop -- one turn of the event loop after the other
   while (followers[50]!.position < 1) await nextTurn();
   changes.add(1);
   await expect.poll(() => followers.every(({ position }) => position === 2)).toBe(true);
@@ -143,7 +142,7 @@ test("changes are read once for all who lack the same, also when they began apar
     feed.wake(follower);
   }
   await expect.poll(() => followers.every(({ position }) => position === 10 * BLOCK)).toBe(true);
-  // Four beginnings, whose blocks end together.
+  // Four beginnings of blocks with a common end.
   expect(changes.reads).toBe(4 + 9);
 });
 
@@ -184,7 +183,6 @@ test("a feed that was closed in a round does nothing more", async () => {
   const followers = follow(100);
   for (const follower of followers) follower.deliveryMs = 0.1;
   changes.add(1);
-  // oxlint-disable-next-line no-await-in-loop -- one turn of the event loop after the other
   while (followers[0]!.position < 1) await nextTurn();
   feed.close();
   const deliveries = () => followers.reduce((total, follower) => total + follower.deliveries, 0);
@@ -206,7 +204,6 @@ test.each([1, 2, 3])(
       if (random.chance(0.05)) changes.dropped = random.between(changes.dropped, changes.last);
       if (followers.length === 0 || random.chance(0.3)) followers.push(new Reader(feed, changes));
       disturb(followers[random.below(followers.length)]!, random);
-      // oxlint-disable-next-line no-await-in-loop -- one turn of the event loop after the other
       if (random.chance(0.3)) await nextTurn();
     }
     for (const follower of followers) {

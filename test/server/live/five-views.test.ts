@@ -83,7 +83,6 @@ class OnSale {
   async changes(): Promise<readonly StreamChange[]> {
     const all: StreamChange[] = [];
     for (let since = 0; ;) {
-      // oxlint-disable-next-line no-await-in-loop -- one page after the other
       const answer = await this.get(`changes/?since=${since}&limit=50`);
       const page = (await answer.json()) as {
         sequence: number;
@@ -97,7 +96,7 @@ class OnSale {
   }
 }
 
-/** The states that changes up to a sequence lead to. */
+/** The states after the changes up to a sequence. */
 function fold(start: ReadonlyMap<number, string>, changes: readonly StreamChange[], until: number) {
   const states = new Map(start);
   for (const { sequence, seats } of changes) {

@@ -1,4 +1,4 @@
-/** A follower, and a connection that is as slow as the test wants. */
+/** A follower on a connection of any speed. */
 import { expect, test, vi } from "vitest";
 import type { EventRow } from "../../../engine/catalog.ts";
 import {
@@ -12,7 +12,7 @@ import {
 import { ChangesMessage, Form } from "../../../server/live/message.ts";
 import type { Peer } from "../../../server/http/sockets.ts";
 
-/** Most of what may wait. */
+/** Most of the send buffer. */
 const MOST = "x".repeat(0.9 * WAITING_BYTES_MAX);
 const NO_PLACES = { seats: [], areas: [], status: null, bookable: null } as const;
 
@@ -41,7 +41,7 @@ class SlowPeer implements Peer {
   release(): void {}
 }
 
-/** A follower that has joined a feed two changes behind. */
+/** A follower two changes behind its feed. */
 async function joined() {
   const feed = {
     event: { id: "event" } as EventRow,

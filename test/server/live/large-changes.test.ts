@@ -1,13 +1,12 @@
 /** Changes of more than a mebibyte, on real connections. */
 import { setTimeout } from "node:timers/promises";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { WAITING_BYTES_MAX } from "../../../server/live/feed.ts";
-import { ChangesMessage, SHARED_WEIGHT_MAX, SharedMessages } from "../../../server/live/message.ts";
 import type { Transfers } from "../../../server/http/limits.ts";
 import type { HttpOptions } from "../../../server/http/server.ts";
 import { labelsOf, layoutOf, section } from "../../support/layout.ts";
 import { V2 } from "../../support/server.ts";
-import { HANDSHAKE } from "../commands/bare-socket.ts";
+import { HANDSHAKE } from "../../support/gateway/raw.ts";
 import { type Connection, Listening } from "../wire/connection.ts";
 
 /** More than may be under way at a time. */
@@ -16,10 +15,10 @@ const SEATS_OF_ROW = 300;
 const UNREAD_MS_MAX = 20_000;
 const EVENTS = ["Accept: text/event-stream"];
 const READS = { timeout: 30_000, interval: 250 };
-/** The kernel has taken what it takes after this much time, in milliseconds. */
+/** The kernel's buffers are full after this time, in milliseconds. */
 const FULL_MS = 100;
 
-/** An event whose seats all get another price at once. */
+/** An event with one change for all seats: another price. */
 class LargeEvent {
   readonly listening: Listening;
   readonly #eventId: string;
@@ -45,7 +44,7 @@ class LargeEvent {
     return new LargeEvent(await Listening.start(limits), rowCount);
   }
 
-  /** A client that has caught up. */
+  /** A caught-up client. */
   async follow(path: string, headers: readonly string[], known: string): Promise<Connection> {
     const { server } = this.listening;
     const connection = await this.listening.connection();
@@ -69,20 +68,18 @@ class LargeEvent {
   }
 
   /**
-   * Changes the seats until the connection of a client that does not read is full. The kernel makes
-   * more room a few times, so what waits may still leave at first.
+   * Changes the seats until the connection of a paused client is full. The kernel makes more room a
+   * few times, so waiting bytes may still leave at first.
    */
   async changeUntilWaiting(): Promise<void> {
     const { answers } = this.listening.http.stats;
     while (answers.count === 0) {
-      // oxlint-disable-next-line no-await-in-loop -- each change is a message of its own
       await this.change();
-      // oxlint-disable-next-line no-await-in-loop -- the kernel decides in this time
       await setTimeout(FULL_MS);
     }
   }
 
-  /** Waits until each client has the last change, and expects that none is missing. */
+  /** Waits until each client has the last change, with no gap. */
   async expectAll(connections: readonly Connection[]): Promise<void> {
     const { engine } = this.listening.server;
     const last = `"sequence":${engine.sequence},`;
@@ -100,7 +97,6 @@ test("a change of more than a mebibyte closes no client that reads", async () =>
   const clients = await Promise.all(opened);
   clients.push(await event.follow("changes/", EVENTS, ":\n\n"));
   for (let i = 0; i < 3; i++) {
-    // oxlint-disable-next-line no-await-in-loop -- each change is a message of its own
     await event.change();
   }
   await event.expectAll(clients);
@@ -114,7 +110,6 @@ test("a client that pauses gets all large changes when it reads again", async ()
   client.socket.pause();
   await event.changeUntilWaiting();
   for (let i = 0; i < 5; i++) {
-    // oxlint-disable-next-line no-await-in-loop -- each change is a message of its own
     await event.change();
   }
   client.socket.resume();
@@ -136,33 +131,4 @@ test("a client that reads nothing of a large change is cut off", async () => {
   (answers as Transfers).sweep();
   await expect.poll(() => sockets.count).toBe(0);
   expect([answers.abandoned, answers.heldBytes]).toEqual([1, 0]);
-});
-
-test("messages are kept up to their memory, and dropped when nobody adds one", () => {
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-  onTestFinished(() => void vi.useRealTimers());
-  const shared = new SharedMessages();
-  const seats = Array.from({ length: 60_000 }, (_, id) => {
-    return { id, state: null, priceId: null, expiresAtMs: null };
-  });
-  const moments = { timeMs: 0, session: "", holdType: "", status: null, bookable: null };
-  const change = { sequence: 1, previous: 0, call: "layout", ...moments, seats, areas: [] };
-  const message = new ChangesMessage([change]);
-  expect(message.weight).toBeGreaterThan(SHARED_WEIGHT_MAX / 3);
-  for (const sequence of [0, 1, 2, 2]) shared.keep("event", sequence, message);
-  expect(shared.count).toBe(2);
-  expect(shared.after("event", 0)).toBeUndefined();
-  expect(shared.after("event", 1)).toBe(message);
-  expect(shared.after("other", 1)).toBeUndefined();
-  vi.advanceTimersByTime(10_000);
-  expect(shared.count).toBe(0);
-});
-
-test("a message that is larger than all that may be kept is kept alone", () => {
-  const shared = new SharedMessages();
-  const large = { weight: 2 * SHARED_WEIGHT_MAX } as ChangesMessage;
-  shared.keep("event", 1, { weight: 1 } as ChangesMessage);
-  shared.keep("event", 2, large);
-  expect(shared.count).toBe(1);
-  expect(shared.after("event", 2)).toBe(large);
 });

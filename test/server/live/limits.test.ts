@@ -1,13 +1,13 @@
-/** What clients that follow events can make grow, and its bounds. */
+/** Bounds of everything followers can make grow. */
 import { expect, test } from "vitest";
 import { WAITING_BYTES_MAX } from "../../../server/live/feed.ts";
 import { EventMaps, MAPS_MAX } from "../../../server/live/map.ts";
-import { Quota, Turns } from "../../../server/live/changes.ts";
+import { Quota, TenantSemaphore } from "../../../server/live/changes.ts";
 import { TICKET_MS, Tickets, TICKETS_PER_ORGANIZATION_MAX } from "../../../server/live/live.ts";
 import { TestServer, V2 } from "../../support/server.ts";
 import { Listening } from "../wire/connection.ts";
-import { HANDSHAKE } from "../commands/bare-socket.ts";
-import { makeMessage } from "./message-fixture.ts";
+import { HANDSHAKE } from "../../support/gateway/raw.ts";
+import { makeMessage } from "./stream-client.ts";
 
 const KEY = { apiKey: "k", authorization: "", organizationId: "" };
 
@@ -48,7 +48,7 @@ test("sixteen maps are kept", () => {
 });
 
 test("an organization has so many snapshots under way, and the others follow", async () => {
-  const turns = new Turns(2, 60_000);
+  const turns = new TenantSemaphore(2, 60_000);
   const ends: (() => void)[] = [];
   const work = (organizationId: number) =>
     turns.run(organizationId, () => {
@@ -67,7 +67,7 @@ test("an organization has so many snapshots under way, and the others follow", a
 });
 
 test("a client that does not read its snapshot loses its turn after a while", async () => {
-  const turns = new Turns(1, 5);
+  const turns = new TenantSemaphore(1, 5);
   const never = new Promise<void>(() => {});
   void turns.run(1, () => never);
   expect(await turns.run(1, () => Promise.resolve("next"))).toBe("next");
@@ -117,7 +117,6 @@ test("a reader that is too slow is closed with 4008", async () => {
   connection.socket.pause();
   const { live } = server.services;
   for (let round = 0; live.stats.slow === 0 && round < 2_000; round++) {
-    // oxlint-disable-next-line no-await-in-loop -- one message after the other
     await makeMessage(server);
     if (listening.http.stats.answers.heldBytes > WAITING_BYTES_MAX) connection.socket.resume();
   }

@@ -1,11 +1,11 @@
-/** From which web pages a ticket may be used, and what their browsers are told. */
+/** Web origins of tickets. */
 import { expect, test } from "vitest";
 import { replyOf, requestOf } from "../../support/answers/exchange.ts";
 import { TestServer, V2 } from "../../support/server.ts";
 
 const ALLOWED = "https://tickets.example.com";
 
-/** Asks for the map with a new ticket, as a page of that origin. */
+/** Asks for the map with a new ticket, as a page of an origin. */
 async function mapFor(server: TestServer, origin: string, host = "api.example.com") {
   const path = `${V2}/events/${server.a.eventId}`;
   const { body } = await server.post<{ ticket: string }>(`${path}/stream-tickets`);

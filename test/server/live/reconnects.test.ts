@@ -1,9 +1,9 @@
-/** Very many clients that follow an event come again together, as after a restart. */
+/** Very many followers reconnect together, as after a restart. */
 import { expect, test } from "vitest";
 import { AuditGap } from "../../../engine/queries/history.ts";
 import { TenantQuota } from "../../../engine/bounds.ts";
 import { ASKER_MAX, WAITING_MAX } from "../../../persistence/history/thread.ts";
-import { type AuditTrail, Turns } from "../../../server/live/changes.ts";
+import { type AuditTrail, TenantSemaphore } from "../../../server/live/changes.ts";
 import { TestServer, V2 } from "../../support/server.ts";
 import { Listening } from "../wire/connection.ts";
 import { StreamClient } from "./stream-client.ts";
@@ -11,7 +11,7 @@ import { StreamClient } from "./stream-client.ts";
 /** More than may ask the trail at a time. */
 const CLIENTS = 3 * ASKER_MAX;
 
-/** A server whose changes are in the trail only, with the bounds of the real one. */
+/** A server with changes in the trail only, and the bounds of the real one. */
 async function start() {
   const waiting = new TenantQuota<string>(ASKER_MAX, WAITING_MAX);
   const audit: AuditTrail = {
@@ -67,7 +67,7 @@ test("server-sent events that come again together are all answered", async () =>
 });
 
 test("a client that goes before its turn loses its place in the line", async () => {
-  const turns = new Turns(1, null);
+  const turns = new TenantSemaphore(1, null);
   let end = () => {};
   const first = turns.run(1, () => new Promise<void>((resolve) => (end = resolve)));
   const gone = { onGone: null as (() => void) | null };

@@ -1,46 +1,44 @@
-/** Messages that many clients ask for. */
-import { expect, test } from "vitest";
-import { ChangesMessage, SHARED_WEIGHT_MAX, SharedMessages } from "../../../server/live/message.ts";
+/** Messages shared by many clients. */
+import { expect, onTestFinished, test, vi } from "vitest";
+import {
+  type ChangesMessage,
+  SHARED_WEIGHT_MAX,
+  SharedMessages,
+} from "../../../server/live/message.ts";
 
-const SEAT = { id: 1, state: null, priceId: 1, expiresAtMs: null } as const;
+const messageOf = (weight = 1) => ({ weight }) as ChangesMessage;
 
-function message(seats = 1): ChangesMessage {
-  const places = { seats: Array.from({ length: seats }, () => SEAT), areas: [] };
-  const facts = {
-    timeMs: 0,
-    call: "lock",
-    session: "",
-    holdType: "",
-    status: null,
-    bookable: null,
-  };
-  return new ChangesMessage([{ sequence: 8, previous: 7, ...facts, ...places }]);
-}
-
-test("a message is found by its event and the record before it, again and again", () => {
+test("a message is found by its event and the record before it, until another replaces it", () => {
   const shared = new SharedMessages();
-  const kept = message();
+  const [kept, later] = [messageOf(), messageOf()];
   shared.keep("event", 7, kept);
   expect([shared.after("event", 7), shared.after("event", 7)]).toEqual([kept, kept]);
   expect(shared.after("event", 6)).toBeUndefined();
   expect(shared.after("other", 7)).toBeUndefined();
-});
-
-test("a message that was found is not found any more once another one has its place", () => {
-  const shared = new SharedMessages();
-  const later = message();
-  shared.keep("event", 7, message());
-  shared.after("event", 7);
   shared.keep("event", 7, later);
   expect(shared.after("event", 7)).toBe(later);
 });
 
-test("a message that was found is not found any more once there is no room for it", () => {
+test("messages are kept up to their memory, and dropped when nobody adds one", () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
   const shared = new SharedMessages();
-  const large = message(SHARED_WEIGHT_MAX / 200);
-  shared.keep("event", 7, message());
-  shared.after("event", 7);
-  shared.keep("event", 8, large);
-  expect(shared.after("event", 7)).toBeUndefined();
+  const message = messageOf(SHARED_WEIGHT_MAX / 2);
+  shared.keep("event", 0, message);
+  expect(shared.after("event", 0)).toBe(message);
+  for (const sequence of [1, 2, 2]) shared.keep("event", sequence, message);
+  expect(shared.count).toBe(2);
+  expect(shared.after("event", 0)).toBeUndefined();
+  expect(shared.after("event", 1)).toBe(message);
+  vi.advanceTimersByTime(10_000);
+  expect(shared.count).toBe(0);
+});
+
+test("a message that is larger than all that may be kept is kept alone", () => {
+  const shared = new SharedMessages();
+  const large = messageOf(2 * SHARED_WEIGHT_MAX);
+  shared.keep("event", 1, messageOf());
+  shared.keep("event", 2, large);
   expect(shared.count).toBe(1);
+  expect(shared.after("event", 2)).toBe(large);
 });

@@ -1,6 +1,7 @@
-/** A client of the stream that keeps the states that its messages lead to. */
+/** A client of the stream: keeps the states after its messages. */
 import { unpack } from "msgpackr";
 import { WebSocket } from "undici";
+import type { TestServer } from "../../support/server.ts";
 import { WaitingSocket } from "../wire/waiting-socket.ts";
 
 export interface StreamMessage {
@@ -22,7 +23,7 @@ export class StreamClient extends WaitingSocket {
   readonly messages: StreamMessage[] = [];
   /** By seat id: a letter, as in the map. */
   readonly states = new Map<number, string>();
-  /** The last record that it knows. */
+  /** The last known record. */
   sequence = 0;
 
   /** @param url - Of the stream, as ws. */
@@ -36,7 +37,6 @@ export class StreamClient extends WaitingSocket {
   /** Waits until it knows a record. @throws Error when the connection closes before. */
   async until(sequence: number): Promise<void> {
     while (this.sequence < sequence) {
-      // oxlint-disable-next-line no-await-in-loop -- one message after the other
       await this.next();
     }
   }
@@ -62,3 +62,28 @@ export class StreamClient extends WaitingSocket {
     }
   }
 }
+
+/** Makes many changes, and waits until the feed has made a message of them. */
+export async function makeMessage(server: TestServer): Promise<void> {
+  const { live } = server.services;
+  const { messages } = live.stats;
+  const session = "s".repeat(200);
+  for (let i = 0; i < 25; i++) {
+    server.world.book("lock", server.selection(session, "A1", "A2"));
+    server.world.book("unlock", server.selection(session, "A1", "A2"));
+  }
+  // Beside so much other work the feed rests; with several messages the client would catch up.
+  while (live.stats.messages === messages && live.stats.streams + live.stats.eventStreams > 0) {
+    await new Promise(setImmediate);
+  }
+}
+
+/** By seat id: the letter of the listed state. */
+export async function listed(server: TestServer): Promise<Map<number, string>> {
+  const seats = await server.seats();
+  return new Map(seats.map(({ seatId, state }) => [seatId, state?.[0] ?? "-"]));
+}
+
+/** The last record of the event of A. */
+export const sequenceOf = ({ engine, a }: TestServer) =>
+  engine.state.sequenceOf(engine.state.catalog.events.get(a.eventId)!);

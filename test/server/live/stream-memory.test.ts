@@ -1,4 +1,4 @@
-/** Streams that are open cost little memory, however much they were sent. */
+/** Open streams cost little memory, however much they were sent. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { sleep } from "../../support/server-process.ts";
@@ -29,7 +29,6 @@ test(
     const openAll = async () => {
       const clients: StreamClient[] = [];
       for (let i = 0; i < CLIENTS; i++) {
-        // oxlint-disable-next-line no-await-in-loop -- one after the other
         clients.push(await open());
       }
       await sleep(1_000);

@@ -1,8 +1,8 @@
-/** Following an event over a WebSocket and over server-sent events, on real connections. */
+/** Following an event over a WebSocket, on real connections. */
 import { expect, test } from "vitest";
 import { type ServerOptions, TestServer, V2 } from "../../support/server.ts";
 import { Listening } from "../wire/connection.ts";
-import { StreamClient } from "./stream-client.ts";
+import { listed, sequenceOf, StreamClient } from "./stream-client.ts";
 import type { AuditTrail } from "../../../server/live/changes.ts";
 
 interface Stage {
@@ -20,15 +20,6 @@ async function start(options: ServerOptions = {}): Promise<Stage> {
     StreamClient.open(url + query, key, protocols);
   return { server, base, open, settled: () => listening.settled() };
 }
-
-/** By seat id: the letter of the state that the listing shows. */
-async function listed(server: TestServer): Promise<Map<number, string>> {
-  const seats = await server.seats();
-  return new Map(seats.map(({ seatId, state }) => [seatId, state?.[0] ?? "-"]));
-}
-
-const sequenceOf = ({ engine, a }: TestServer) =>
-  engine.state.sequenceOf(engine.state.catalog.events.get(a.eventId)!);
 
 async function bookAll(server: TestServer): Promise<void> {
   await server.book("lock", "ann", "A1", "A2", "Pit:3");
@@ -129,16 +120,6 @@ test("a record that does not exist is answered with a snapshot", async () => {
   expect(client.messages[0]!.type).toBe("snapshot");
 });
 
-test("the deletion of the event is the last change, then the stream ends with 4004", async () => {
-  const { server, open } = await start();
-  const client = await open();
-  await client.until(sequenceOf(server));
-  const { a, world } = server;
-  world.must("deleteEvent", a.caller, { eventId: a.eventId });
-  expect((await client.closed).code).toBe(4004);
-  expect(client.messages.at(-1)!.changes!.at(-1)!.call).toBe("deleteevent");
-});
-
 test("streams end within a second of their key, and when the server stops", async () => {
   const { server, open } = await start();
   const client = await open();
@@ -196,38 +177,4 @@ test("a ticket opens the stream of its event once, without sessions", async () =
   const late = await issue();
   server.world.clock.timeMs += 60_000;
   expect((await server.get(`${path}/map/?ticket=${late}`, {})).status).toBe(403);
-});
-
-test("server-sent events carry each change, and go on after Last-Event-ID", async () => {
-  const { server, base } = await start();
-  const since = sequenceOf(server);
-  await bookAll(server);
-  const url = `${base}${V2}/events/${server.a.eventId}/changes/`;
-  const headers = { "X-API-Key": server.a.key, Accept: "text/event-stream" };
-  const stop = new AbortController();
-  const response = await fetch(url, {
-    headers: { ...headers, "Last-Event-ID": String(since) },
-    signal: stop.signal,
-  });
-  expect(response.headers.get("content-type")).toBe("text/event-stream");
-  const decoder = new TextDecoder();
-  let text = "";
-  const reader = response.body!.getReader();
-  const readUntil = async (wanted: number) => {
-    while (!text.includes(`id: ${wanted}\n`)) {
-      // oxlint-disable-next-line no-await-in-loop -- one piece after the other
-      text += decoder.decode((await reader.read()).value);
-    }
-  };
-  await readUntil(sequenceOf(server));
-  await server.book("lock", "cleo", "B3");
-  await readUntil(sequenceOf(server));
-  const data = [...text.matchAll(/^data: (.*)$/gm)].map(([, json]) => JSON.parse(json!) as object);
-  expect(data).toHaveLength(5);
-  expect(data[0]).toMatchObject({ call: "lock", previous: since });
-  expect(text.match(/^event: change$/gm)).toHaveLength(5);
-  stop.abort();
-  await expect.poll(() => server.services.live.stats.eventStreams).toBe(0);
-  const gone = await fetch(`${url}?since=999999`, { headers });
-  expect(gone.status).toBe(410);
 });

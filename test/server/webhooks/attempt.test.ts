@@ -3,8 +3,15 @@ import http from "node:http";
 import type { AddressInfo } from "node:net";
 import net from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { attempt, type AttemptResult } from "../../../server/webhooks/attempt.ts";
+import {
+  attempt,
+  type AttemptResult,
+  delayMs,
+  retryAfterMs,
+} from "../../../server/webhooks/attempt.ts";
 
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 const HEADERS = { "webhook-id": "msg_1" };
 
 async function portOf(server: net.Server): Promise<number> {
@@ -19,7 +26,7 @@ const to = (port: number, allowsPrivate = true, timeMsMax?: number): Promise<Att
     timeMsMax,
   );
 
-/** A server that answers each request in the same way. @returns Its port, and what it received. */
+/** A server with one answer. @returns Its port, and its requests. */
 async function receiver(answer: (response: http.ServerResponse) => void) {
   const received: { url: string; headers: http.IncomingHttpHeaders; body: string }[] = [];
   const server = http.createServer((request, response) => {
@@ -99,4 +106,31 @@ test("a refused connection and a name without an address are failures in words",
   const lost = await attempt({ url, body: "", headers: {}, allowsPrivate: false }, 3_000);
   expect(lost.status).toBeNull();
   expect(lost.failure).toMatch(/has no address|no answer within/);
+});
+
+test("tries come after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, then every 12 h", () => {
+  const delays = [1, 2, 3, 4, 5, 6, 7, 8, 20].map((attempts) => delayMs(attempts, 0, 0));
+  const hours = [2, 5, 10, 12, 12, 12].map((each) => each * HOUR_MS);
+  expect(delays).toEqual([5_000, 5 * MINUTE_MS, 30 * MINUTE_MS, ...hours]);
+});
+
+test("a try comes up to a fifth later, never earlier", () => {
+  expect(delayMs(1, 0, 0.999)).toBe(5_999);
+  expect(delayMs(2, 0, 0.5)).toBe(5.5 * MINUTE_MS);
+});
+
+test("a receiver may ask for a longer wait, up to a day, and not for a shorter one", () => {
+  expect(delayMs(1, MINUTE_MS, 0)).toBe(MINUTE_MS);
+  expect(delayMs(3, MINUTE_MS, 0)).toBe(30 * MINUTE_MS);
+  expect(delayMs(1, 1_000 * HOUR_MS, 0)).toBe(24 * HOUR_MS);
+});
+
+test("Retry-After is a number of seconds or a time; anything else is ignored", () => {
+  const nowMs = Date.parse("2030-05-01T20:00:00Z");
+  expect(retryAfterMs("120", nowMs)).toBe(120_000);
+  expect(retryAfterMs("Wed, 01 May 2030 20:01:00 GMT", nowMs)).toBe(60_000);
+  expect(retryAfterMs("Wed, 01 May 2030 19:00:00 GMT", nowMs)).toBe(0);
+  for (const header of [undefined, "", "soon", "-5", "9".repeat(30)]) {
+    expect(retryAfterMs(header, nowMs)).toBe(0);
+  }
 });

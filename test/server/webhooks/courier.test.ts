@@ -346,7 +346,7 @@ test("a webhook whose deliveries take too much room gets the next ones later", a
   expect(sending.sent.map(({ sequences }) => sequences)).toEqual([[locked]]);
 });
 
-test("changes that the trail has lost are reported, and later ones are sent", async () => {
+test("a lane whose event the trail has lost is removed, and others are sent", async () => {
   const sending = new Sending(HALL);
   const { id: webhookId } = sending.create();
   await sending.run();

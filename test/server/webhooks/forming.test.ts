@@ -1,4 +1,4 @@
-/** Which changes travel in which delivery. */
+/** Changes of a delivery. */
 import { expect, test } from "vitest";
 import type { WebhookType } from "../../../engine/catalog.ts";
 import type { EventChange } from "../../../engine/queries/history.ts";

@@ -1,11 +1,11 @@
-/** Whether a change took the last open seat or place. */
+/** Detection of the change that takes the last open seat or place. */
 import { expect, test } from "vitest";
 import type { EventChange } from "../../../engine/queries/history.ts";
 import { OpenPlaces } from "../../../server/webhooks/courier.ts";
 
 const AREA = 90;
 
-/** An event whose open seats and places a test sets. It notes at which records they are counted. */
+/** An event with a settable count of open places. Notes the records of its counts. */
 class Watched {
   readonly counted: number[] = [];
   seats = 0;

@@ -1,4 +1,4 @@
-/** A receiver of webhooks, which checks each delivery with the public library. */
+/** A receiver of webhooks, with the public library's signature check. */
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 import { Webhook } from "standardwebhooks";
@@ -14,7 +14,7 @@ export interface Received {
     readonly sequence: number;
     readonly changes: readonly StreamChange[];
   };
-  /** Those of the secrets that have signed it. */
+  /** The secrets behind its signatures. */
   readonly signedBy: readonly string[];
 }
 

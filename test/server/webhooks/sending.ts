@@ -1,4 +1,4 @@
-/** A courier with a real engine, trail and file, whose receivers answer as a test says. */
+/** A courier with a real engine, trail and file, and fake receivers. */
 import path from "node:path";
 import { onTestFinished } from "vitest";
 import type { WebhookRow } from "../../../engine/catalog.ts";
@@ -7,8 +7,8 @@ import { FollowedHistory } from "../../../persistence/history/followed.ts";
 import { realDisk } from "../../../persistence/disk/disk.ts";
 import { DeliveryFile } from "../../../persistence/deliveries.ts";
 import type { Attempt, AttemptResult } from "../../../server/webhooks/attempt.ts";
-import { Courier } from "../../../server/webhooks/courier.ts";
-import type { Webhook } from "../../../server/webhooks/messages.ts";
+import { Courier, type CourierPorts } from "../../../server/webhooks/courier.ts";
+import type { GivenUp, Webhook } from "../../../server/webhooks/messages.ts";
 import { AUDIT_STORE, Book } from "../../support/audit.ts";
 import { MemoryJournal, START_MS, World } from "../../support/engine.ts";
 import type { LayoutPart } from "../../support/layout.ts";
@@ -34,9 +34,8 @@ export class Sending {
   readonly journal = new MemoryJournal();
   readonly sent: Sent[] = [];
   readonly disabled: [webhookId: number, reason: string][] = [];
-  readonly reports: string[] = [];
   nowMs = START_MS;
-  /** What a receiver answers; null for nothing. */
+  /** The receivers' answer; null for none. */
   answer: (sent: Sent) => AttemptResult | null = () => OK;
   courier: Courier;
   file: DeliveryFile;
@@ -63,8 +62,7 @@ export class Sending {
       allowsPrivate: false,
       nowMs: () => this.nowMs,
       random: () => 0,
-      disable: ({ id }: Webhook, reason: string) => void this.disabled.push([id, reason]),
-      report: (message: string) => void this.reports.push(message),
+      emit: ((event, value) => this.#hear(event, value)) as CourierPorts["emit"],
       wake: () => {},
     };
     const rows = [...this.world.engine.state.catalog.webhooks.values()];
@@ -77,12 +75,18 @@ export class Sending {
     ];
   }
 
+  #hear(event: string, value: unknown): void {
+    if (event !== "disable") return;
+    const { webhookId, reason } = value as GivenUp;
+    this.disabled.push([webhookId, reason]);
+  }
+
   shown(row: WebhookRow): Webhook {
     const secrets = [{ secret: "whsec_c2VjcmV0", validUntilMs: Infinity }];
     return { ...row, secrets, version: (this.#version += 1) };
   }
 
-  /** As after a kill: what is not in the file is gone. */
+  /** As after a kill: only the file survives. */
   restart(): void {
     this.courier.close();
     [this.file, this.courier] = this.#open();
@@ -96,7 +100,7 @@ export class Sending {
     return row;
   }
 
-  /** @param isHeard - Whether the courier hears of it at once. */
+  /** @param isHeard - True when the courier hears of it at once. */
   update({ id, url }: WebhookRow, members: Partial<WebhookBody>, isHeard = true): WebhookRow {
     const body = { url, events: ["change" as const], ...members, id };
     const row = this.world.must("updateWebhook", this.world.caller, { body });

@@ -3,15 +3,14 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { workerThread } from "../../../persistence/disk/worker.ts";
 import { Keys } from "../../../server/auth/keys.ts";
 import { LISTS_MAX, type StartWebhookThread, Webhooks } from "../../../server/webhooks/webhooks.ts";
-import { World } from "../../support/engine.ts";
-import { section } from "../../support/layout.ts";
+import type { World } from "../../support/engine.ts";
 import { TestServer } from "../../support/server.ts";
 
-/** A program of the thread that does nothing. */
+/** An idle program of the thread. */
 const IDLE = programOf(`import { parentPort } from "node:worker_threads";
    parentPort.on("message", ({ name }) => name === "end" && parentPort.close());`);
 
-/** A program that reports the limits of its thread. */
+/** A program reporting the limits of its thread. */
 const TELLING = programOf(`import { parentPort, resourceLimits } from "node:worker_threads";
    parentPort.postMessage({ event: "report", value: JSON.stringify(resourceLimits) });
    parentPort.on("message", ({ name }) => name === "end" && parentPort.close());`);
@@ -39,15 +38,15 @@ function webhooksOf(
 }
 
 test("a hundred lists of deliveries may wait, and the next one is refused", async () => {
-  const webhooks = webhooksOf(new World([section("Stalls", { A: "1" })]));
+  const { world, services, a } = new TestServer();
+  const body = { url: "https://odeon.example/", events: ["change" as const] };
+  const { id } = world.must("createWebhook", a.caller, { body });
+  const webhooks = webhooksOf(world, services);
+  // Before it has begun, there are no deliveries.
+  expect(await webhooks.list(id, 0, 20)).toEqual({ rows: [], total: 0 });
   webhooks.begin();
-  for (let i = 0; i < LISTS_MAX; i++) void webhooks.list(7, 0, 20);
-  expect(await webhooks.list(7, 0, 20)).toBeNull();
-});
-
-test("before it has begun, there are no deliveries", async () => {
-  const webhooks = webhooksOf(new World([section("Stalls", { A: "1" })]));
-  expect(await webhooks.list(7, 0, 20)).toEqual({ rows: [], total: 0 });
+  for (let i = 0; i < LISTS_MAX; i++) void webhooks.list(id, 0, 20);
+  expect(await webhooks.list(id, 0, 20)).toBeNull();
 });
 
 test("the trail is asked for new records only while a webhook is active", async () => {

@@ -5,7 +5,7 @@ import { page } from "../../../server/http/answers.ts";
 import type { Exchange, Front } from "../../../server/http/front.ts";
 import { type Exchanges, HttpExchange } from "../../../server/http/exchange.ts";
 import { TestServer, V2 } from "../../support/server.ts";
-import { HANDSHAKE } from "../commands/bare-socket.ts";
+import { HANDSHAKE } from "../../support/gateway/raw.ts";
 import { Listening, until } from "./connection.ts";
 
 type Property = Pick<Runtime.PropertyDescriptor, "name" | "value">;

@@ -1,24 +1,22 @@
 /**
- * Connections of the command socket without a network: the code of the server from a frame to its
- * answers, on any engine. A command is decided while it is sent, so that a model can follow.
+ * Connections of the command socket without a network: the server's code from a frame to its
+ * answers, on any engine. A command is decided while it is sent, so a model can follow.
  */
 import type { BookingKind, CommandOf } from "../../../engine/commands.ts";
-import type { Engine } from "../../../engine/engine.ts";
 import { type FieldError, Result } from "../../../engine/results.ts";
-import { AnswerBuffers } from "../../../server/commands/answer-buffer.ts";
 import {
   BinaryProtocol,
   FIELDS,
   REASONS,
   RESULT_CODES,
 } from "../../../server/commands/binary-protocol.ts";
-import { CALLS, Command, LIMITS, type Protocol } from "../../../server/commands/command.ts";
+import { CALLS, LIMITS, type Protocol } from "../../../server/commands/command.ts";
 import {
   CommandConnection,
-  CommandTraffic,
-  type Shared,
+  Connections,
+  FrameScheduler,
 } from "../../../server/commands/connection.ts";
-import { type CommandFront, Decider, Turns } from "../../../server/commands/decider.ts";
+import type { CommandFront } from "../../../server/commands/decider.ts";
 import { JsonProtocol } from "../../../server/commands/json-protocol.ts";
 import type { Services } from "../../../server/api/services.ts";
 import { REPLIES } from "../../../server/http/answers.ts";
@@ -48,7 +46,7 @@ export function isBooking(command: { readonly kind: string }): command is Bookin
   return (CALLS as readonly string[]).includes(command.kind);
 }
 
-/** Whether the binary layout can say it. */
+/** @returns True when the binary layout can say it. */
 export function hasLayout({ body }: BookingCommand): boolean {
   const isWhole = (n: unknown) => Number.isInteger(n) && (n as number) > 0;
   return (
@@ -61,7 +59,7 @@ export function hasLayout({ body }: BookingCommand): boolean {
 }
 
 /** Each frame has a turn of its own, and answers leave at once. */
-class PromptTurns extends Turns<CommandConnection> {
+class PromptTurns extends FrameScheduler {
   override decided(): void {}
   override decideLater(): void {
     throw new Error("a frame waits, though each comes in a turn of its own");
@@ -72,27 +70,19 @@ class PromptTurns extends Turns<CommandConnection> {
 }
 
 /** The connections of all clients, by their keys. */
-export class CommandLines implements Shared {
-  readonly engine: Engine;
-  readonly decider: Decider;
-  readonly buffers = new AnswerBuffers();
-  readonly commands = Array.from({ length: LIMITS.commandsInFrame }, () => new Command());
-  readonly traffic = new CommandTraffic();
-  readonly hasRoom = true;
-  readonly turns = new PromptTurns();
+export class CommandLines extends Connections {
+  override readonly turns = new PromptTurns();
   readonly #json = new Map<string, JsonLine>();
   readonly #binary = new Map<string, BinaryLine>();
 
   constructor(services: Services, front: CommandFront) {
-    this.engine = services.engine;
-    this.decider = new Decider(services, front);
+    super(LIMITS.commandsInFrame);
+    this.attach(front, services);
   }
 
-  hold(): void {}
-  decideWithRoom(): void {
+  override decideWithRoom(): void {
     throw new Error("there is always room");
   }
-  closed(): void {}
 
   /** The connection of a key: with the binary layout, or with JSON. */
   of(key: string, isBinary: boolean): Line {
@@ -164,7 +154,7 @@ function grantedOf(value: boolean): LineAnswer {
   return { refused: Result.OK, value, errors: [] };
 }
 
-/** With the refused values, of which the binary layout has only the position. */
+/** With the refused values: the binary layout has positions only. */
 function withValues(answer: LineAnswer, { body }: BookingCommand): LineAnswer {
   const errors = answer.errors.map((error) => {
     const [, list, position, member] = /^(\w+)\[(\d+)\]\.(\w+)$/.exec(error.field) ?? [];
@@ -182,7 +172,7 @@ class JsonLine extends Line {
 
   protected frame(n: number, { kind: call, eventId, body }: BookingCommand): void {
     const { fences, ...usual } = body;
-    // A command that names fences, even none, goes the general way.
+    // Fences, even none, take the general way.
     const named = fences === null ? usual : body;
     const bytes = Buffer.from(JSON.stringify([{ n, call, eventId, ...named }]));
     this.connection.message(Uint8Array.from(bytes).buffer, false);
