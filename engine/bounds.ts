@@ -1,7 +1,4 @@
-/**
- * Fairness and bounds, once each: a fair queue, a quota, a token bucket and a cache. None of them
- * reads a clock or waits. Every operation has constant cost.
- */
+/** Fairness and bounds: a fair queue, and a quota. Every operation has constant cost. */
 
 /** The work of one key: the piece under way, then the others, the oldest first. */
 interface Line<Item> {
@@ -127,89 +124,5 @@ export class TenantQuota<Key> {
     if (left === 0) this.#taken.delete(key);
     else this.#taken.set(key, left);
     this.used -= amount;
-  }
-}
-
-const MS_PER_SECOND = 1_000;
-
-/** A rate limit with a burst of one second's refill. */
-export class TokenBucket {
-  #tokens = Infinity;
-  #filledAtMs = 0;
-
-  /**
-   * Takes a token.
-   *
-   * @param perSecond - The refill. It may change between two calls.
-   * @returns Seconds until there is a token; 0 when one was taken.
-   */
-  take(perSecond: number, nowMs: number): number {
-    const filled = this.#tokens + ((nowMs - this.#filledAtMs) * perSecond) / MS_PER_SECOND;
-    const available = Math.min(perSecond, filled);
-    this.#filledAtMs = nowMs;
-    this.#tokens = available >= 1 ? available - 1 : available;
-    return available >= 1 ? 0 : (1 - available) / perSecond;
-  }
-}
-
-/**
- * A cache with a maximum weight: the least recently used entries are dropped first, and the newest
- * one stays however heavy it is.
- */
-export class LruCache<Key, Value> {
-  weight = 0;
-  readonly #weightMax: number;
-  readonly #weightOf: (value: Value) => number;
-  /** A map keeps the order of insertion, so the least recently used comes first. */
-  readonly #entries = new Map<Key, Value>();
-
-  /** @param weightOf - Must not change while the value is kept. By default entries are counted. */
-  constructor(weightMax: number, weightOf: (value: Value) => number = () => 1) {
-    this.#weightMax = weightMax;
-    this.#weightOf = weightOf;
-  }
-
-  get size(): number {
-    return this.#entries.size;
-  }
-
-  /** The least recently used first. */
-  values(): Iterable<Value> {
-    return this.#entries.values();
-  }
-
-  /** Reads without counting as a use: when only `set` is a use, the oldest entry is dropped. */
-  peek(key: Key): Value | undefined {
-    return this.#entries.get(key);
-  }
-
-  get(key: Key): Value | undefined {
-    const value = this.#entries.get(key);
-    if (value === undefined) return undefined;
-    this.#entries.delete(key);
-    this.#entries.set(key, value);
-    return value;
-  }
-
-  set(key: Key, value: Value): void {
-    this.delete(key);
-    this.#entries.set(key, value);
-    this.weight += this.#weightOf(value);
-    for (const oldest of this.#entries.keys()) {
-      if (this.weight <= this.#weightMax || oldest === key) return;
-      this.delete(oldest);
-    }
-  }
-
-  delete(key: Key): void {
-    const value = this.#entries.get(key);
-    if (value === undefined) return;
-    this.#entries.delete(key);
-    this.weight -= this.#weightOf(value);
-  }
-
-  clear(): void {
-    this.#entries.clear();
-    this.weight = 0;
   }
 }

@@ -38,7 +38,9 @@ export const SORTED_MAX = 200_000;
 /** Places of an answer in columns. A change is never split. */
 export const COLUMN_PLACES_MAX = 50_000;
 /** Past events that are kept in memory, so the next page of one is cheap. */
-const KEPT_MAX = 4;
+export const KEPT_MAX = 4;
+/** Past events that are built at a time, because each takes memory. */
+export const BUILT_MAX = 4;
 
 /** The rows of a span that match. */
 interface Found {
@@ -53,11 +55,26 @@ export class Answers {
   readonly #tail: Tail;
   /** By partition and sequence number; the least recently used first. */
   readonly #kept = new Map<string, EventReplay>();
+  readonly #readMax: number;
+  readonly #sortedMax: number;
+  #built = 0;
 
-  constructor(archive: Archive, histories: EventHistories, tail: Tail) {
+  constructor(
+    archive: Archive,
+    histories: EventHistories,
+    tail: Tail,
+    { readMax = READ_MAX, sortedMax = SORTED_MAX } = {},
+  ) {
+    this.#readMax = readMax;
+    this.#sortedMax = sortedMax;
     this.#archive = archive;
     this.#histories = histories;
     this.#tail = tail;
+  }
+
+  /** Past events in memory. */
+  get keptCount(): number {
+    return this.#kept.size;
   }
 
   get extent(): TrailExtent {
@@ -116,8 +133,8 @@ export class Answers {
       found.push({ span, count, rowAt: rows === null ? (i) => from + i : (i) => rows[i]! });
       total += count;
       read += to - from;
-      if (!inOrder && total > SORTED_MAX) return AuditGap.TOO_MANY;
-      if (read > READ_MAX) return AuditGap.TOO_LONG;
+      if (!inOrder && total > this.#sortedMax) return AuditGap.TOO_MANY;
+      if (read > this.#readMax) return AuditGap.TOO_LONG;
       work += to - from;
       if (work > SLICE_MOVES) yield;
       work %= SLICE_MOVES;
@@ -228,7 +245,13 @@ export class Answers {
     if (replay === undefined) {
       const spans = this.#histories.spansOf(event);
       const span = spans.findLast(({ after }) => after <= sequence) ?? spans[0]!;
-      replay = yield* this.#histories.at(event, span, sequence);
+      while (this.#built >= BUILT_MAX) yield;
+      this.#built += 1;
+      try {
+        replay = yield* this.#histories.at(event, span, sequence);
+      } finally {
+        this.#built -= 1;
+      }
     }
     this.#kept.delete(key);
     this.#kept.set(key, replay);
@@ -250,7 +273,7 @@ export class Answers {
 
 function outcomeOf<Value>(value: Value | AuditGap, extent: TrailExtent): AuditOutcome<Value> {
   if (typeof value === "string") return { gap: value as AuditGap, extent };
-  return { gap: null, value: value as Value, extent };
+  return { gap: null, value, extent };
 }
 
 /** @returns null when nothing can match. */

@@ -283,7 +283,8 @@ export class Archive {
       WHERE partition = ? ORDER BY first`;
     return this.#sql.list(select, partition).map(({ first, last, moves, hasImage }) => {
       return {
-        ...{ first: Number(first), last: Number(last) },
+        first: Number(first),
+        last: Number(last),
         moves: Number(moves),
         hasImage: hasImage === 1,
       };
@@ -309,7 +310,9 @@ export class Archive {
       throw new Malformed(`an intact ${what.slice(2)}`, "another digest");
     }
     return {
-      ...{ partition, first, last },
+      partition,
+      first,
+      last,
       lastMs: Number(row["lastMs"]),
       moves: Number(row["moves"]),
       image: image === null ? null : inflateSync(image),

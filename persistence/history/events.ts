@@ -16,9 +16,9 @@ import type { EncodedRecord, Tail } from "./tail.ts";
 /** Records, or their transitions, of one slice: a few milliseconds. */
 export const SLICE_MOVES = 20_000;
 /** Memory of the blocks that are kept. */
-const BLOCK_BYTES_MAX = 96 * 1024 * 1024;
+export const BLOCK_BYTES_MAX = 96 * 1024 * 1024;
 /** Layouts that are kept. */
-const LAYOUTS_MAX = 8;
+export const LAYOUTS_MAX = 8;
 const SEQUENCE_BYTES = 8;
 
 const NOTHING = () => {};
@@ -60,9 +60,17 @@ export class EventHistories implements Versions {
   /** By schema and version; the least recently used first. */
   readonly #layouts = new Map<string, Layout>();
 
-  constructor(archive: Archive, tail: Tail) {
+  readonly #blockBytesMax: number;
+
+  constructor(archive: Archive, tail: Tail, blockBytesMax = BLOCK_BYTES_MAX) {
+    this.#blockBytesMax = blockBytesMax;
     this.#archive = archive;
     this.#tail = tail;
+  }
+
+  /** Memory of the blocks, and layouts that are kept. */
+  get memory(): { readonly blockBytes: number; readonly layouts: number } {
+    return { blockBytes: this.#blockBytes, layouts: this.#layouts.size };
   }
 
   get sequence(): number {
@@ -200,7 +208,7 @@ export class EventHistories implements Versions {
     this.#blocks.set(key, kept);
     this.#blockBytes += kept.bytes;
     for (const oldest of this.#blocks.keys()) {
-      if (this.#blockBytes <= BLOCK_BYTES_MAX || this.#blocks.size === 1) return;
+      if (this.#blockBytes <= this.#blockBytesMax || this.#blocks.size === 1) return;
       this.#forget(oldest);
     }
   }

@@ -22,7 +22,7 @@ import {
   type ChainMark,
   findSegments,
   LogFollower,
-  type OnBatch,
+  type OnEncoded,
   readLog,
   startOfFirst,
 } from "../log/log-reader.ts";
@@ -109,7 +109,7 @@ export class OpenHistory {
       ...this.#options,
       start: own === null ? null : { sequence: own.sequence, mark: own },
       replay: () => {},
-      onBatch: (records, first, count) => this.tail.add(records, first, count),
+      onEncoded: (records, first, count) => this.tail.add(records, first, count),
     });
     this.#follower.read(sequence, (reached) => {
       const isFull = openSql === undefined && this.tail.bytes >= tailBytesMax;
@@ -258,8 +258,8 @@ export function readHistory(place: StorePlace<ReadDisk>): OpenHistory {
   try {
     const { mark } = history.archive.row;
     const start = mark === null ? null : { sequence: mark.sequence, mark };
-    const onBatch: OnBatch = (records, first, count) => history.tail.add(records, first, count);
-    readLog({ ...place, start, onBatch, replay: () => {} });
+    const onEncoded: OnEncoded = (records, first, count) => history.tail.add(records, first, count);
+    readLog({ ...place, start, onEncoded, replay: () => {} });
     return history;
   } catch (error) {
     history.close();

@@ -32,7 +32,7 @@ import {
 export const SEGMENT_SUFFIX = ".log";
 
 /** @param records - As encoded: see `decodeRecords`. Valid only during the call. */
-export type OnBatch = (records: Buffer, firstSequence: number, recordCount: number) => void;
+export type OnEncoded = (records: Buffer, firstSequence: number, recordCount: number) => void;
 
 /** Reports the progress of long work, in units of its own: segments or partitions. */
 export type OnProgress = (done: number, total: number) => void;
@@ -40,7 +40,7 @@ export type OnProgress = (done: number, total: number) => void;
 export interface ReadOptions extends StorePlace<ReadDisk> {
   readonly replay: Replay;
   /** As in `LogScan`. */
-  readonly onBatch?: OnBatch | undefined;
+  readonly onEncoded?: OnEncoded | undefined;
   /** Null to read from the first record on. */
   readonly start: LogStart | null;
   /** Reading ends with the frame of this record, which must be on disk. */
@@ -70,10 +70,10 @@ export interface ReadLog {
  * @throws LogCorrupt on damage, DiskFault when a read fails.
  */
 export function readLog(options: ReadOptions): ReadLog {
-  const { disk, folder, storeId, replay, start, until, onBatch } = options;
+  const { disk, folder, storeId, replay, start, until, onEncoded } = options;
   const log = `${folder}/${LOG_FOLDER}`;
   const places = placesFrom(log, findSegments(disk, folder), start);
-  const scan = new LogScan(storeId, replay, start, onBatch);
+  const scan = new LogScan(storeId, replay, start, onEncoded);
   let newest: ReadSegment | null = null;
   let memory: Buffer | undefined;
   let validBytes = 0;
@@ -211,14 +211,19 @@ export class LogScan {
   /** Whether the last frame marks a clean shutdown; also true for an empty log. */
   clean = true;
   readonly #replay: Replay;
-  readonly #onBatch: OnBatch | undefined;
+  readonly #onEncoded: OnEncoded | undefined;
   /** Whether the current segment is the first of an epoch. */
   #opensEpoch = false;
 
-  /** @param onBatch - Gets the batches after the start in place of `replay`, which decodes them. */
-  constructor(storeId: string, replay: Replay, start: LogStart | null = null, onBatch?: OnBatch) {
+  /** @param onEncoded - Gets the batches after the start in place of `replay`, which decodes them. */
+  constructor(
+    storeId: string,
+    replay: Replay,
+    start: LogStart | null = null,
+    onEncoded?: OnEncoded,
+  ) {
     this.storeId = storeId;
-    this.#onBatch = onBatch;
+    this.#onEncoded = onEncoded;
     this.start = start;
     this.chain = chainOfStore(storeId);
     this.#replay = (sequence, timeMs, record) => {
@@ -358,9 +363,9 @@ export class LogScan {
   #decode(records: Buffer, { firstSequence, recordCount }: FrameHeader): void {
     const last = firstSequence + recordCount - 1;
     const isInStart = this.start !== null && recordCount > 0 && last <= this.start.sequence;
-    if (isInStart || this.#onBatch !== undefined) this.sequence = last;
+    if (isInStart || this.#onEncoded !== undefined) this.sequence = last;
     if (isInStart || recordCount === 0) return;
-    if (this.#onBatch !== undefined) this.#onBatch(records, firstSequence, recordCount);
+    if (this.#onEncoded !== undefined) this.#onEncoded(records, firstSequence, recordCount);
     else decodeRecords(records, firstSequence, recordCount, this.#replay);
   }
 
@@ -469,7 +474,7 @@ const STEP_BYTES = 1024 * 1024;
 
 export interface FollowOptions extends StorePlace<ReadDisk>, Pick<ReadOptions, "start" | "replay"> {
   /** As in `LogScan`. */
-  readonly onBatch?: OnBatch;
+  readonly onEncoded?: OnEncoded;
 }
 
 /** The segment that is being read. Only the next frame, or what was read ahead, is in memory. */
@@ -490,9 +495,9 @@ export class LogFollower {
   #memory: Buffer = Buffer.allocUnsafeSlow(STEP_BYTES);
 
   constructor(options: FollowOptions) {
-    const { storeId, replay, start, onBatch } = options;
+    const { storeId, replay, start, onEncoded } = options;
     this.#options = options;
-    this.#scan = new LogScan(storeId, replay, start, onBatch);
+    this.#scan = new LogScan(storeId, replay, start, onEncoded);
   }
 
   /**

@@ -7,11 +7,14 @@ import {
   type Moment,
   type Transition,
   type TransitionQuery,
+  type TransitionSort,
 } from "../../../engine/queries/history.ts";
 import { State } from "../../../engine/state.ts";
+import { Answers, BUILT_MAX, KEPT_MAX } from "../../../persistence/history/answers.ts";
+import { EventHistories, finish, LAYOUTS_MAX } from "../../../persistence/history/events.ts";
 import { Book, markAt } from "../../support/audit.ts";
 import { Workload } from "../../sim/workload/workload.ts";
-import { ask, mapOf, pastMapOf, transitionsOf } from "./history-fixture.ts";
+import { ask, mapOf, pastMapOf, transitionsOf, eventIdsIn } from "./history-fixture.ts";
 
 const workload = new Workload(3);
 for (let step = 0; step < 1_500; step++) workload.step();
@@ -150,4 +153,46 @@ test("a trail that begins before seats have prices lists them in its first map",
     late.discard();
   }
   expect(unpriced).toBeGreaterThan(10);
+});
+
+test("more transitions than may be read or sorted → the question is refused", () => {
+  const { archive, histories, tail } = book;
+  const answers = new Answers(archive, histories, tail, { readMax: all.length - 1, sortedMax: 50 });
+  const listed = (property: TransitionSort, filter: Partial<TransitionQuery> = {}) => {
+    const query = { sort: [{ property, descending: true }], offset: 0, limit: 2, ...filter };
+    return finish(answers.answer({ about: "transitions", eventId, query }));
+  };
+  expect(listed("priceId")).toMatchObject({ gap: AuditGap.TOO_MANY });
+  expect(listed("time")).toMatchObject({ gap: AuditGap.TOO_LONG });
+  const { sequence } = all[1]!;
+  expect(listed("time", { fromSequence: sequence + 1 })).toMatchObject({ gap: null });
+  const { sequence: late } = all.at(-20)!;
+  expect(listed("priceId", { fromSequence: late })).toMatchObject({ gap: null });
+});
+
+test("many past moments → four maps are kept, and four are built at a time", () => {
+  const { archive, histories, tail } = book;
+  const answers = new Answers(archive, histories, tail);
+  const moments = Array.from({ length: 6 }, (_, i) => ({ sequence: middle.sequence + i }));
+  for (const moment of moments) finish(answers.answer({ about: "areas", eventId, moment }));
+  expect(answers.keptCount).toBe(KEPT_MAX);
+  expect([KEPT_MAX, BUILT_MAX]).toEqual([4, 4]);
+});
+
+test("transitions beyond their memory → they are dropped, and read again", () => {
+  const { archive, tail } = book;
+  const max = 200_000;
+  const histories = new EventHistories(archive, tail, max);
+  const answers = new Answers(archive, histories, tail);
+  const query = { sort: [], offset: 0, limit: 100_000 };
+  for (let round = 0; round < 2; round++) {
+    for (const id of eventIdsIn(kept)) {
+      const question = { about: "transitions", eventId: id, query } as const;
+      expect(finish(answers.answer(question))).toEqual(book.answer(question));
+      const { blockBytes, layouts } = histories.memory;
+      expect(blockBytes).toBeLessThan(2 * max);
+      expect(layouts).toBeLessThanOrEqual(LAYOUTS_MAX);
+    }
+  }
+  expect(book.histories.memory.blockBytes).toBeGreaterThan(max);
 });

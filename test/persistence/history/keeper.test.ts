@@ -19,7 +19,7 @@ import {
   readHistory,
 } from "../../../persistence/history/keeper.ts";
 import { type Disk, realDisk } from "../../../persistence/disk/disk.ts";
-import { openSqlWriter } from "../../../persistence/disk/sqlite.ts";
+import { openSqlWriter, STATEMENTS_MAX } from "../../../persistence/disk/sqlite.ts";
 import { ProcessDied } from "../../support/disk/process-disk.ts";
 import { STORE_ID } from "../log/log-fixture.ts";
 import { history, snapshotsIn, storeWithTrail } from "../rescue/folder-fixture.ts";
@@ -441,4 +441,13 @@ test("a damaged chunk → its digest tells, and the others are read", async () =
   expect(outcomes.filter((one) => one.includes("another digest"))).toHaveLength(1);
   expect(outcomes).toContain("null");
   again.keeper.close();
+});
+
+test("statements with ever new texts stay within a bound", () => {
+  const sql = openSqlWriter(":memory:");
+  for (let i = 0; i < 2 * STATEMENTS_MAX; i++) {
+    expect(sql.row(`SELECT ${i} AS found`)).toEqual({ found: i });
+    expect(sql.statementCount).toBeLessThanOrEqual(STATEMENTS_MAX);
+  }
+  sql.close();
 });

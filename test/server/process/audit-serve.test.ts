@@ -42,7 +42,7 @@ interface Listed {
 /** What `frontrow history` lists. */
 function historyIn(folder: string): Listed[] {
   const cli = path.resolve("dist/server/cli.js");
-  const text = execFileSync(process.execPath, [cli, "history", "--data", folder], {
+  const text = execFileSync(process.execPath, [cli, "history", folder], {
     maxBuffer: 64 * 1024 * 1024,
   });
   const lines = text.toString().trimEnd().split("\n");

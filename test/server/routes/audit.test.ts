@@ -354,6 +354,7 @@ test("a moment before the beginning of the trail is 400 and names the first reco
   await book(server, "lock", { sessionId: "s", seats: [seat(a, "A1")] });
   const first = server.engine.sequence;
   await audit(server);
+  server.trail.book.archiveAll();
   server.trail.book.removeBefore(server.world.clock.timeMs - 86_400_000);
   const page = await audit(server);
   expect(page.trail).toMatchObject({ firstSequence: first, firstTime: "2026-03-21T10:00:00.000" });
