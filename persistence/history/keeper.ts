@@ -29,8 +29,14 @@ import {
 import { startOf } from "../snapshot/file.ts";
 import { loadOldest, replayAfter } from "../snapshot/load.ts";
 import { Answers } from "./answers.ts";
-import { Archive, type ArchivedEvent, AUDIT_FILE, readAuditFile } from "./archive.ts";
-import { decoded, EventHistories, finish, joined } from "./events.ts";
+import {
+  Archive,
+  type ArchivedEvent,
+  AUDIT_FILE,
+  type ChunkHead,
+  readAuditFile,
+} from "./archive.ts";
+import { decoded, encodedIn, EventHistories, finish, joined } from "./events.ts";
 import { type EventReplay, imageOf } from "./replay.ts";
 import { type EncodedRecord, Tail } from "./tail.ts";
 
@@ -41,6 +47,10 @@ const IMAGE_MOVES_MIN = 16_384;
 /** ... and after so many for each seat of the event: an image takes a few bytes a seat. */
 const IMAGE_MOVES_PER_SEAT = 2;
 const DAY_MS = 86_400_000;
+/** A chunk with so many transitions is continued: its records take some tens of kilobytes. */
+const SHORT_MOVES_MAX = 500;
+/** It is continued for this long. */
+const CONTINUED_MS_MAX = 3_600_000;
 /** How often the retention is applied. */
 const RETENTION_EVERY_MS = 3_600_000;
 
@@ -60,6 +70,8 @@ export interface HistoryOptions extends StorePlace<ReadDisk> {
   readonly tailBytesMax?: number | undefined;
   /** `IMAGE_MOVES_MIN` by default. */
   readonly imageMovesMin?: number | undefined;
+  /** `CONTINUED_MS_MAX` by default. */
+  readonly continuedMsMax?: number | undefined;
   /** Opens the archive for reading only, which leaves the tail to grow. */
   readonly openSql?: ((path: string) => SqlFile) | undefined;
 }
@@ -159,7 +171,7 @@ export class OpenHistory {
     let moves = span.chunks.reduce((sum, chunk) => sum + chunk.moves, 0);
     let movesMax = imageMovesMin;
     let replay: EventReplay | null = null;
-    let chunk = new OpenChunk(partition, null);
+    let chunk = this.#lastChunk(partition, span.chunks.at(-1));
     for (const record of tail.recordsOf(partition, 0)) {
       if (moves >= movesMax) {
         replay ??= histories.begin(event, span);
@@ -176,6 +188,20 @@ export class OpenHistory {
       moves += chunk.add(record);
     }
     chunk.writeTo(archive);
+  }
+
+  /** Continues the last chunk of an event while it is short, so that the archive has few. */
+  #lastChunk(partition: number, last: ChunkHead | undefined): OpenChunk {
+    if (last === undefined || last.moves === 0 || last.moves > SHORT_MOVES_MAX) {
+      return new OpenChunk(partition, null);
+    }
+    const { image, records } = this.archive.chunk(partition, last.first);
+    const chunk = new OpenChunk(partition, image);
+    for (const record of encodedIn(records)) chunk.add(record);
+    // What is past its retention must end with a chunk.
+    const { continuedMsMax = CONTINUED_MS_MAX } = this.#options;
+    const isOld = this.tail.oldestMs - chunk.firstMs >= continuedMsMax;
+    return isOld ? new OpenChunk(partition, null) : chunk;
   }
 
   /**
@@ -298,6 +324,11 @@ class OpenChunk {
     this.#image = image;
   }
 
+  /** Milliseconds since 1970: the time of its first record. */
+  get firstMs(): number {
+    return decoded(this.#records[0]!).timeMs;
+  }
+
   /** @returns The transitions of the record, as far as is known. */
   add(record: EncodedRecord): number {
     const moves = movesIn(record);
@@ -394,6 +425,15 @@ export class HistoryKeeper {
     } catch (error) {
       this.fail(error);
       return false;
+    }
+  }
+
+  /** Moves all records up to the mark into the archive. Never throws. */
+  archive(mark: ChainMark): void {
+    try {
+      if (this.follow(mark)) this.#history!.flush(mark);
+    } catch (error) {
+      this.fail(error);
     }
   }
 

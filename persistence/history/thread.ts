@@ -36,7 +36,7 @@ import { type AuditReport, HistoryKeeper, type KeeperOptions, type OpenHistory }
 
 const FOLLOW_EVERY_MS = 1_000;
 /**
- * The thread reads the log when it has not grown for a step. In a rush it does so after so many
+ * The thread archives the log when it has not grown for a step. In a rush it reads after so many
  * records, because a question would have to read them all: about a second of its time.
  */
 const BEHIND_RECORDS_MAX = 2_000_000;
@@ -75,11 +75,16 @@ type Answer = HistoryState &
 export interface HistoryProgram {
   readonly data: Pick<KeeperOptions, "folder" | "storeId" | "days">;
   readonly requests: {
-    readonly follow: (mark: ChainMark) => HistoryState;
+    /** Reads the log up to the mark; when it is idle, archives what was read. */
+    readonly follow: (asked: {
+      readonly mark: ChainMark;
+      readonly isIdle: boolean;
+    }) => HistoryState;
     readonly ask: (asked: Asked) => Answer;
     /** Ends the work on a question, whose answer says UNAVAILABLE. */
     readonly drop: (id: number) => void;
-    readonly end: (nothing: null) => void;
+    /** Archives all records up to the mark, and ends. */
+    readonly end: (mark: ChainMark | null) => void;
   };
   readonly events: { readonly report: AuditReport };
 }
@@ -111,8 +116,9 @@ export class HistoryThread {
   readonly #stopFollowing: () => void;
   #lastId = 0;
   #isFollowing = false;
-  /** The last record that the thread has read. */
+  /** The last record that the thread has read, and the last one that it archived when idle. */
   #read: number;
+  #archived: number;
   /** The mark at the previous step, and steps since the log last grew. */
   #seen = 0;
   #idleSteps = 0;
@@ -123,6 +129,7 @@ export class HistoryThread {
     const { folder, storeId, days, start, scheduler, archived, onReport } = options;
     this.#options = options;
     this.#read = archived;
+    this.#archived = archived;
     this.#worker = new WorkerClient<HistoryProgram>({
       start,
       data: () => ({ folder, storeId, days }),
@@ -205,7 +212,7 @@ export class HistoryThread {
     this.#worker.keepAlive(true);
     const { ended } = this.#worker;
     const cancel = this.#options.scheduler.later(END_MS_MAX, () => void this.#worker.terminate());
-    this.#worker.tell("end", null);
+    this.#worker.tell("end", this.#mark());
     await ended;
     cancel();
   }
@@ -217,16 +224,17 @@ export class HistoryThread {
     this.#seen = sequence;
     this.#idleSteps = isGrowing ? 0 : this.#idleSteps + 1;
     const behind = sequence - this.#read;
-    const isDue = isGrowing ? behind >= BEHIND_RECORDS_MAX : behind > 0;
-    if (isDue || this.#idleSteps % IDLE_STEPS_MAX === IDLE_STEPS_MAX - 1) this.#follow();
+    const isDue = isGrowing ? behind >= BEHIND_RECORDS_MAX : sequence > this.#archived;
+    if (isDue || this.#idleSteps % IDLE_STEPS_MAX === IDLE_STEPS_MAX - 1) this.#follow(!isGrowing);
   }
 
-  #follow(): void {
+  #follow(isIdle: boolean): void {
     const mark = this.#mark()!;
     this.#isFollowing = true;
-    this.#worker.ask("follow", mark, (reply) => {
+    this.#worker.ask("follow", { mark, isIdle }, (reply) => {
       this.#isFollowing = false;
-      this.#note(reply);
+      const isRead = this.#note(reply)?.isFailing === false;
+      if (isIdle && isRead) this.#archived = mark.sequence;
     });
   }
 
@@ -333,8 +341,9 @@ export function serveHistory(
   const keeper = new HistoryKeeper({ ...options, onReport: (report) => emit("report", report) });
   const questions = new Questions(keeper, options.soon);
   serve<HistoryProgram>(port, {
-    follow(mark) {
-      keeper.follow(markOf(mark));
+    follow({ mark, isIdle }) {
+      if (isIdle) keeper.archive(markOf(mark));
+      else keeper.follow(markOf(mark));
       return stateOf(keeper);
     },
     ask(asked, answering) {
@@ -342,8 +351,9 @@ export function serveHistory(
       return LATER;
     },
     drop: (id) => questions.drop(id),
-    end() {
+    end(mark) {
       questions.end();
+      if (mark !== null) keeper.archive(markOf(mark));
       keeper.close();
       port.close();
     },

@@ -63,8 +63,10 @@ export function verifyFolder({ disk, folder, onWork }: VerifyOptions): Verified 
     findings.push({ path, offset: null, expected: "the segments of the log", found: "none" });
   }
   const checkTrail = (sql: SqlFile) => {
-    const isEmpty = sql.row("SELECT 1 FROM sqlite_schema") === undefined;
-    return problemIn(sql) ?? (isEmpty ? null : problemInChunks(sql));
+    const problem = problemIn(sql);
+    if (problem !== null) return problem;
+    const hasChunks = sql.row("SELECT 1 FROM sqlite_schema WHERE name = 'chunks'") !== undefined;
+    return hasChunks ? problemInChunks(sql) : null;
   };
   findings.push(...projectionFindings(options, AUDIT_FILE, SOUND_TRAIL, checkTrail));
   const checkDeliveries = (sql: SqlFile) => {

@@ -181,7 +181,7 @@ test("many past moments → four maps are kept, and four are built at a time", (
 
 test("transitions beyond their memory → they are dropped, and read again", () => {
   const { archive, tail } = book;
-  const max = 200_000;
+  const max = 20_000;
   const histories = new EventHistories(archive, tail, max);
   const answers = new Answers(archive, histories, tail);
   const query = { sort: [], offset: 0, limit: 100_000 };

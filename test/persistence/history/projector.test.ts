@@ -271,7 +271,7 @@ test.each([5, 6])(
   (seed) => {
     const { bench } = longPast(seed);
     const { kept } = bench.journal;
-    const book = openBook();
+    const book = openBook(undefined, { continuedMsMax: 0 });
     let cut = 1;
     for (const share of [0.3, 0.3001, 0.6, 1]) {
       const end = Math.floor(kept.length * share);
@@ -306,7 +306,7 @@ function expectPast(book: Book, end: State, kept: World["journal"]["kept"], from
 
 test("a deleted event past its retention → nothing is left of it", () => {
   const world = new World(PARTS);
-  const book = openBook();
+  const book = openBook(undefined, { continuedMsMax: 0 });
   const { caller, eventId } = world;
   world.clock.timeMs += 1;
   world.must("deleteEvent", caller, { eventId });

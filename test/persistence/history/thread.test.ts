@@ -19,7 +19,7 @@ import {
   type ToWorker,
   workerThread,
 } from "../../../persistence/disk/worker.ts";
-import { AUDIT_FILE } from "../../../persistence/history/archive.ts";
+import { AUDIT_FILE, auditedSequence } from "../../../persistence/history/archive.ts";
 import type { AuditReport } from "../../../persistence/history/keeper.ts";
 import {
   type HistoryProgram,
@@ -193,7 +193,7 @@ async function local() {
   const ask = (id: number, asker: string, question: AuditQuestion) =>
     service.post({ id, name: "ask", argument: { id, asker, question, mark } });
   const run = () => tasks.splice(0).forEach((task) => task());
-  return { service, ask, run, answered, said, state, mark, tasks };
+  return { folder, service, ask, run, answered, said, state, mark, tasks };
 }
 
 test("many questions of one organization → another's is answered in its turn", async () => {
@@ -205,7 +205,7 @@ test("many questions of one organization → another's is answered in its turn",
 });
 
 test("a question is dropped, another fails, and the thread goes on until it is told to end", async () => {
-  const { service, ask, run, answered, said, state, mark, tasks } = await local();
+  const { folder, service, ask, run, answered, said, state, mark, tasks } = await local();
   ask(1, "1", PAGE);
   service.post({ id: 0, name: "drop", argument: 1 });
   ask(2, "1", PAGE);
@@ -215,13 +215,18 @@ test("a question is dropped, another fails, and the thread goes on until it is t
     { id: 2, result: { outcome: { gap: null }, read: mark.sequence, isFailing: false } },
   ]);
   // No log is that long: the thread reports it and continues.
-  service.post({ id: 3, name: "follow", argument: { ...mark, sequence: 900_000 } });
+  service.post({
+    id: 3,
+    name: "follow",
+    argument: { mark: { ...mark, sequence: 900_000 }, isIdle: false },
+  });
   expect(said.slice(2)).toMatchObject([
     { event: "report", value: { kind: "failed" } },
     { id: 3, result: { isFailing: true } },
   ]);
   ask(4, "1", PAGE);
-  service.post({ id: 0, name: "end", argument: null });
+  service.post({ id: 0, name: "end", argument: mark });
+  expect(auditedSequence(realDisk, folder, STORE_ID)).toBe(mark.sequence);
   run();
   expect([state.hasEnded, answered]).toEqual([true, [1, 2, 3]]);
 });
@@ -239,7 +244,7 @@ describe("reading without a question", () => {
       const post = (message: ToWorker<HistoryProgram>) => {
         if (message.name === "end") return events.exit();
         if (message.name !== "follow") throw new Error("nobody asks");
-        marks.push(message.argument.sequence);
+        marks.push(message.argument.mark.sequence);
         unanswered.push(message);
       };
       return { post, keepAlive: () => {}, terminate: () => Promise.resolve() };
@@ -265,7 +270,7 @@ describe("reading without a question", () => {
       /** The thread has read; it fails at odd marks. */
       followed: () => {
         for (const message of unanswered.splice(0)) {
-          const { sequence } = message.argument as ChainMark;
+          const { sequence } = (message.argument as { readonly mark: ChainMark }).mark;
           const result = { read: sequence, isFailing: sequence % 2 === 1 };
           answer({ id: message.id, result });
         }
