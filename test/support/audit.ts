@@ -1,4 +1,4 @@
-/** An audit trail that runs in this thread and reads the records of a journal in memory. */
+/** An audit trail in this thread, on a journal in memory. */
 import type {
   AuditAnswers,
   AuditOutcome,

@@ -3,7 +3,7 @@
 const CALLS = ["lock", "unlock", "sale", "revertsale", "directsale", "block", "unblock"];
 const KINDS = ["event", "session", "hold type"];
 
-/** A command; handles are numbers that were opened before, 0 for none. */
+/** A command; handles are numbers opened before, 0 for none. */
 export interface BinaryCommand {
   readonly n: number;
   readonly call: string;

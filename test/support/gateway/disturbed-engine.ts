@@ -20,7 +20,7 @@ type Respond = (socket: Socket, head: string) => void;
 /**
  * Ends with the test.
  *
- * @returns The gateway's port, what would have ended a process, and a way to break the link.
+ * @returns The gateway's port, errors fatal to a process, and a way to break the link.
  */
 export async function startDisturbed(respond: Respond) {
   const broken: unknown[] = [];
@@ -64,7 +64,7 @@ function passOn(socket: Socket, port: number, head: string): void {
   engine.pipe(socket);
 }
 
-/** The answer that opens the WebSocket a head asks for. */
+/** The handshake answer to a request head. */
 export function openingOf(head: string): string {
   const key = /^sec-websocket-key: (\S+)/im.exec(head)?.[1] ?? "";
   const accept = createHash("sha1").update(key + ACCEPT_SUFFIX);

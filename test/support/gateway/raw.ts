@@ -1,4 +1,4 @@
-/** Bytes on a bare connection to a program: what no HTTP client would send. */
+/** Bytes on a bare connection, as no HTTP client would send them. */
 import { connect } from "node:net";
 import { onTestFinished } from "vitest";
 
@@ -21,14 +21,14 @@ export interface RawAnswer {
   /** The `errorCode` of a problem document; empty for another answer. */
   readonly errorCode: string;
   readonly body: string;
-  /** Whether the program ended the connection. */
+  /** The program ended the connection. */
   readonly hasEnded: boolean;
 }
 
 /**
  * Sends bytes, each a character. Settles when the connection ends.
  *
- * @param isLast - Whether the program is expected to end it; otherwise a whole answer is enough.
+ * @param isLast - The program must end it; otherwise a whole answer is enough.
  */
 export function sendRaw(port: number, text: string, isLast = false): Promise<RawAnswer> {
   return new Promise((resolve) => {

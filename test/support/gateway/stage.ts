@@ -1,4 +1,4 @@
-/** A test server that listens, with a gateway before it, in the process of the test. */
+/** A listening test server with a gateway before it, in the process of the test. */
 import { Agent, type IncomingMessage, request as requestHttp } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
@@ -112,7 +112,7 @@ export class GatewayStage {
   }
 }
 
-/** Another gateway before an engine that listens on a port. */
+/** Another gateway before a listening engine. */
 export async function newGateway(
   enginePort: number,
   options: Partial<HttpOptions> & { readonly secret?: string } = {},
