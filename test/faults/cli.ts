@@ -34,7 +34,7 @@ const program = new Command("faults")
     "[names...]",
     `of ${CAMPAIGNS.map(({ name }) => name).join(", ")}; all when none is given`,
   )
-  .option("--short", "seconds (the default)")
+  .option("--short", "seconds (the default): fewer faults, drawn by the seed")
   .option("--long", "minutes", false)
   .option("--seed <number>", "repeats what was drawn", Number, Math.floor(Date.now() % SEED_MAX))
   .action(main);

@@ -9,7 +9,7 @@ import { area, type Labels, labelsOf, layoutOf, section } from "./layout.ts";
 
 export const LAYOUT = layoutOf(section("Stalls", { A: "1 2 3" }), area("Pit", 10));
 
-/** A folder that does not exist yet, and is removed after the test. */
+/** Path of a new folder, removed after the test. */
 export function newFolder(): string {
   const parent = mkdtempSync(path.join(tmpdir(), "frontrow-library-"));
   onTestFinished(() => rmSync(parent, { recursive: true }));

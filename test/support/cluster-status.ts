@@ -1,4 +1,4 @@
-/** What a standby says of its cluster. */
+/** Status of a cluster, as a standby sees it. */
 import type { ClusterStatus } from "../../persistence/cluster/options.ts";
 
 export const STANDBY_STATUS: ClusterStatus = {

@@ -31,7 +31,7 @@ import { labelsOf, type LayoutPart, layoutOf, type Labels } from "./layout.ts";
 
 /** 2026-03-19T10:00:00 UTC. */
 export const START_MS = 1_773_914_400_000;
-/** An event id that no test gives out. */
+/** An event id unused by any test. */
 export const NO_EVENT = "00000000-0000-4000-8000-00000000beef";
 
 export const BOOKING_KINDS: readonly BookingKind[] = [
@@ -74,7 +74,7 @@ export class MemoryJournal implements Journal {
     isFollowUp ? Admission.OPEN : this.admits;
   durable: (sequence: number) => void = () => {};
 
-  /** @returns Who follows the records of the engine. */
+  /** @returns The observer of the engine's records. */
   begin(_state: State): Observer | undefined {
     return undefined;
   }
@@ -95,7 +95,7 @@ export class MemoryJournal implements Journal {
   }
 
   protected keep(sequence: number, timeMs: number, record: LogRecord): void {
-    // A copy, so that a record which the engine changes later makes the replay differ.
+    // A copy: a record changed later by the engine makes the replay differ.
     this.kept.push({ sequence, timeMs, record: copyOf(record) });
   }
 
@@ -152,7 +152,7 @@ export class Bench {
     throw new Error(`${kind} was refused: ${JSON.stringify(outcome)}`);
   }
 
-  /** The record that the last command wrote. */
+  /** The record of the last command. */
   get lastRecord(): LogRecord | undefined {
     return this.journal.kept.at(-1)?.record;
   }
@@ -192,7 +192,7 @@ export function organizationOf(
 }
 
 export interface WorldOptions {
-  /** Labels of the seats and areas that get no price; `true` for all of them. */
+  /** Labels of seats and areas without a price; `true` for all of them. */
   readonly unpriced?: readonly string[] | true;
   /** The declared total of the schema; 17 by default. */
   readonly gaCapacity?: number | null;
@@ -253,7 +253,7 @@ export class World extends Bench {
 
   createEvent(caller = this.caller, schemaId = this.schemaId): string {
     this.#events += 1;
-    // With letters, so that letter case matters.
+    // With letters, for tests of letter case.
     const eventId = `0000abcd-0000-4000-8000-${String(this.#events).padStart(12, "0")}`;
     const body = {
       name: "Night",

@@ -5,7 +5,7 @@
 import type { LayoutDocument } from "../../engine/layout/document.ts";
 import type { LayoutBody, SentRow, SentSeat, SentSector } from "../../engine/bodies.ts";
 
-/** A part of a layout. The guids are made of labels, so that tests can use them. */
+/** A part of a layout. Its guids are made of labels, for use in tests. */
 export interface LayoutPart {
   readonly sector: SentSector;
   readonly rows: readonly SentRow[];
@@ -19,7 +19,7 @@ export function guidOf(label: string): string {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }
 
-/** The label that a guid was made of. */
+/** The label of a guid. */
 export function labelOfGuid(guid: string): string {
   return Buffer.from(guid.replaceAll("-", "").replace(/^(00)+/, ""), "hex").toString();
 }

@@ -11,14 +11,14 @@ import type { LedgerLine } from "../../server/onsale/books.ts";
 /** A line without its time. */
 type Line = Omit<LedgerLine, "time">;
 
-/** The basket of a session, which is booked as a whole or not at all. */
+/** The basket of a session: booked as a whole or not at all. */
 interface Basket {
   readonly session: string;
   readonly seats: LedgerLine["seats"];
   readonly areas: LedgerLine["areas"];
   /** The lock was acknowledged. */
   isLocked: boolean;
-  /** Sales and unlocks that were requested and not answered. */
+  /** Sales and unlocks in flight. */
   salesOpen: number;
   unlocksOpen: number;
 }
@@ -35,7 +35,7 @@ export class LedgerFold {
   readonly acknowledged = { lock: 0, unlock: 0, sale: 0 } satisfies Acknowledged;
   /** Ids of seats whose sale was acknowledged. */
   readonly soldSeats = new Set<number>();
-  /** Places that were bought, by area id. */
+  /** Places bought, by area id. */
   readonly soldPlaces = new Map<number, number>();
   readonly #baskets = new Map<string, Basket>();
   #soldCount = 0;
@@ -96,12 +96,12 @@ export class LedgerFold {
   }
 }
 
-/** Whether the basket must be held: its lock is acknowledged, and nothing was requested since. */
+/** True for a basket with an acknowledged lock and no request since. */
 function isCertain({ isLocked, salesOpen, unlocksOpen }: Readonly<Basket>): boolean {
   return isLocked && salesOpen === 0 && unlocksOpen === 0;
 }
 
-/** @returns One line for each object in the state that contradicts the ledger. */
+/** @returns One line for each contradiction between state and ledger. */
 export function ledgerDeviations(fold: LedgerFold, state: State, eventId: string): string[] {
   const event = state.catalog.events.get(eventId);
   if (event === undefined) return [`event ${eventId} is gone`];

@@ -15,23 +15,23 @@ export interface Call {
   readonly answeredAt: number;
   /** @returns The state after it; null when it cannot have this answer in this state. */
   readonly effect: (state: string) => string | null;
-  /** Whether its effect may be another state: false for reads and refusals. */
+  /** False for reads and refusals. */
   readonly mayChange: boolean;
 }
 
-/** The first answer that no order explains. */
+/** The first answer without an explaining order. */
 export interface Contradiction {
   readonly call: Call;
-  /** The states that are possible before this answer, without the call. */
+  /** Possible states before this answer, without the call. */
   readonly possible: readonly string[];
 }
 
 /** A possible situation after a part of the history. */
 interface Situation {
   readonly state: string;
-  /** Numbers of calls that took effect and are not answered yet, in rising order. */
+  /** Calls in effect and not answered yet, in rising order. */
   readonly done: readonly number[];
-  /** The same of calls that are never answered. */
+  /** The same for calls without any answer. */
   readonly used: readonly number[];
 }
 
@@ -70,12 +70,12 @@ function eventsOf(calls: readonly Call[]) {
 
 interface Search {
   readonly calls: readonly Call[];
-  /** Numbers of calls that have begun and are not answered. */
+  /** Calls begun and not answered. */
   readonly open: ReadonlySet<number>;
   readonly situations: readonly Situation[];
 }
 
-/** All situations in which the call has taken effect, after any other open calls. */
+/** All situations with the call in effect, after any other open calls. */
 function situationsWith(number: number, search: Search): Situation[] {
   const found: Situation[] = [];
   const tried = new Situations();
@@ -89,7 +89,7 @@ function situationsWith(number: number, search: Search): Situation[] {
   return found;
 }
 
-/** Reads and refusals that fit the state take effect at once: later they might not fit. */
+/** Fitting reads and refusals take effect at once: later they might not fit. */
 function withSeen(situation: Situation, { calls, open }: Search): Situation {
   const { state, done } = situation;
   const seen = [...open].filter((number) => {
@@ -99,7 +99,7 @@ function withSeen(situation: Situation, { calls, open }: Search): Situation {
   return seen.length === 0 ? situation : { ...situation, done: sorted([...done, ...seen]) };
 }
 
-/** The situations after one more call that may change the state. */
+/** The situations after one more state-changing call. */
 function successors({ state, done, used }: Situation, { calls, open }: Search): Situation[] {
   const names = new Set<string>();
   return [...open].flatMap((number): Situation[] => {
@@ -123,7 +123,7 @@ function sorted(numbers: readonly number[]): number[] {
   return numbers.toSorted((a, b) => a - b);
 }
 
-/** Situations without repetition, in the order in which they were added. */
+/** Situations without repetition, in order of insertion. */
 class Situations {
   readonly all: Situation[] = [];
   readonly #used = new Map<string, (readonly number[])[]>();
@@ -181,7 +181,7 @@ export interface BookingCall extends Times {
 
 export interface ReadCall extends Times {
   readonly kind: "read";
-  /** The state that the client was shown. */
+  /** As shown to the client. */
   readonly state: string;
 }
 

@@ -1,4 +1,4 @@
-/** Tests that need programs of the machine, such as etcd. */
+/** Tests with programs of the machine, such as etcd. */
 import { spawnSync } from "node:child_process";
 import { describe } from "vitest";
 
@@ -29,14 +29,14 @@ export function missingRoot(): string | null {
   return process.getuid?.() === 0 ? null : "needs root, to mount";
 }
 
-/** A group of tests that is skipped where a program is missing; see {@link describeUnless}. */
+/** A group of tests, skipped where a program is missing; see {@link describeUnless}. */
 export function describeWith(programs: readonly string[], title: string, tests: () => void): void {
   describeUnless(missingPrograms(...programs), title, tests);
 }
 
 /**
- * A group of tests that is skipped where something is missing; its title then says what. In CI,
- * which installs everything, the tests run, so they fail.
+ * A group of tests, skipped where something is missing; its title then names it. In CI,
+ * with everything installed, the tests run, so they fail.
  */
 export function describeUnless(missing: string | null, title: string, tests: () => void): void {
   const isSkipped = missing !== null && process.env["CI"] === undefined;

@@ -2,7 +2,7 @@
 import { type CommandKind, type CommandOf, COMMANDS, commandShape } from "../../engine/commands.ts";
 import type { Caller } from "../../engine/bodies.ts";
 
-/** The keywords that shapes use. */
+/** The keywords of shapes. */
 interface Schema {
   readonly type?: string | readonly string[];
   readonly properties?: Readonly<Record<string, Schema>>;
@@ -25,12 +25,12 @@ const BY_FORMAT: Readonly<Record<string, string>> = {
   "local-date-time": "2030-05-01T20:00",
 };
 
-/** Commands that a library caller may give, and those of the front only. */
+/** Commands of library callers, and those of the front only. */
 const KINDS = Object.keys(COMMANDS) as CommandKind[];
 export const OPEN_KINDS = KINDS.filter((kind) => COMMANDS[kind].isInternal !== true);
 export const INTERNAL_KINDS = KINDS.filter((kind) => COMMANDS[kind].isInternal === true);
 
-/** A value that matches the shape, with every optional member. */
+/** A valid value of the shape, with every optional member. */
 function sampleOf(schema: Schema): unknown {
   const type = [schema.type ?? "null"].flat()[0];
   if (schema.enum !== undefined) return schema.enum[0];
@@ -51,7 +51,7 @@ export interface Change {
   /** The changed member, in the notation of field errors. */
   readonly field: string;
   readonly value: unknown;
-  /** Whether the changed sample still matches its shape. */
+  /** The changed sample is still valid. */
   readonly isValid: boolean;
 }
 

@@ -44,17 +44,17 @@ import {
 } from "./answers/exchange.ts";
 import type { AuditTrail } from "../../server/live/changes.ts";
 
-/** Requests with a bad key that are allowed per minute. */
+/** Limit of requests with a bad key, per minute. */
 export const BAD_KEYS_MAX = 6_000;
-/** Wrong passwords that are allowed per minute. */
+/** Limit of wrong passwords, per minute. */
 export const BAD_LOGINS_MAX = 30;
-/** A master secret that is not secret. */
+/** A public master secret. */
 export const TEST_SECRET = "5e".repeat(32);
 export const ROUTES: readonly Route[] = routeTable("0.0.0-test");
 export const V2 = "/api/private/v2.0";
 export const MANAGEMENT = "/api/private/management/v2.0";
 
-/** An organization and what it owns. */
+/** An organization and its property. */
 export interface House {
   readonly caller: Caller;
   readonly id: number;
@@ -162,14 +162,14 @@ const SILENT_METRICS = {
   refused: () => {},
 } as unknown as Metrics;
 
-/** As of a server that does not send anything yet. */
+/** As of a server without any delivery yet. */
 const NO_DELIVERIES: Services["webhooks"] = {
   allowsPrivate: false,
   list: () => Promise.resolve({ rows: [], total: 0 }),
 };
 
 export interface ServerOptions {
-  /** Turns on the rows that create and list tenants. */
+  /** Turns on the rows for tenants. */
   readonly platformToken?: string;
   /** Real metrics. They watch the process, so they are off unless a test needs them. */
   readonly hasMetrics?: boolean;
@@ -178,7 +178,7 @@ export interface ServerOptions {
   /** Limits of stored replies, in MiB. */
   readonly replyMemory?: number;
   readonly replyDisk?: number;
-  /** Requests that may wait before new locks and reads are refused. */
+  /** In-flight limit for new locks and reads. */
   readonly waitingMax?: number;
   readonly allowedOrigins?: readonly string[];
   /** Memory for recent changes. */
@@ -198,9 +198,9 @@ export class TestServer {
   readonly b: House;
   /** C belongs to another tenant. */
   readonly c: House;
-  /** The token of the tenant that owns A and B. */
+  /** The token of the owner of A and B. */
   readonly tenantToken: string;
-  /** The token of the tenant that owns C. */
+  /** The token of the owner of C. */
   readonly otherTenantToken: string;
   /** The lines of the server's log. */
   readonly logged: string[] = [];
@@ -342,7 +342,7 @@ export class TestServer {
     return this.world.selection(session, ...objects);
   }
 
-  /** Books on the event of A, which is the event of the test's world. */
+  /** Books on the event of A, the event of the test's world. */
   book(kind: BookingKind, session: string | null, ...objects: readonly string[]): Promise<Reply> {
     return this.post(this.bookingPath(kind), this.selection(session, ...objects));
   }

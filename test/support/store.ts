@@ -58,7 +58,7 @@ export interface LocalThreadOptions<Message, Answer> {
   readonly serve: (port: ThreadPort<Message>) => void;
   readonly events: ThreadEvents<Answer>;
   readonly later: (task: () => void) => void;
-  /** Whether messages are copied, or moved, as between threads. */
+  /** Messages are copied, or moved, as between threads. */
   readonly copies?: boolean;
 }
 
@@ -73,7 +73,7 @@ export class LocalThread<Message, Answer> implements Thread<Message> {
   readonly #outbox: Answer[] = [];
   #receive: (message: Message) => void = () => {};
   #close: () => void = () => {};
-  /** The number of messages that have arrived and are not handled yet. */
+  /** Messages waiting to be handled. */
   #arrived = 0;
   #isBusy = false;
 
@@ -127,7 +127,7 @@ export class LocalThread<Message, Answer> implements Thread<Message> {
     this.#options.later(() => this.#options.events.exit());
   }
 
-  /** Handles one message after the other, including those that arrive meanwhile. */
+  /** Handles one message after the other, including later ones. */
   #work(): void {
     if (this.#isBusy) return;
     this.#isBusy = true;
@@ -182,7 +182,7 @@ export class PromptJournal extends MemoryJournal {
   }
 }
 
-// Recent changes that are fed with records of a journal in memory, as the log feeds them.
+// Recent changes, fed from a journal in memory as the log feeds them.
 
 /** A batch of the log is on disk. */
 export function keepBatch(recent: RecentChanges, records: readonly KeptRecord[]): void {
@@ -193,15 +193,15 @@ export function keepBatch(recent: RecentChanges, records: readonly KeptRecord[])
   recent.keep(Buffer.from(out.bytes.subarray(0, out.length)), first.sequence, records.length);
 }
 
-// Feeds a store with given records, like an engine that decides them.
+// Feeds a store with given records in place of an engine.
 
 export class RecordFeed {
-  /** The last record that was appended. */
+  /** The last appended record. */
   sequence: number;
   readonly #store: OpenStore;
   readonly #records: readonly KeptRecord[];
 
-  /** @param onDurable - Called instead of the engine, which does not know these records. */
+  /** @param onDurable - Called instead of the engine; it does not know these records. */
   constructor(
     store: OpenStore,
     records: readonly KeptRecord[],
@@ -216,7 +216,7 @@ export class RecordFeed {
     };
   }
 
-  /** Appends and applies the next record. @returns Whether the log accepted it. */
+  /** Appends and applies the next record. @returns False when the log refuses it. */
   append(): Admission | TooLong {
     const { journal, snapshots, engine } = this.#store;
     const admission = journal.admission();

@@ -25,7 +25,7 @@ import { checkState, digest } from "../../engine/verify.ts";
 import { type Bench, BOOKING_KINDS, replayed, World, type WorldOptions } from "./engine.ts";
 import { guidOf, labelsOf, type LayoutPart } from "./layout.ts";
 
-/** The word that a table uses for each refusal. */
+/** The tables' word for each refusal. */
 const ANSWERS = new Map<number, string>([
   [Result.VALIDATION_FAILED, "invalid"],
   [Result.EVENT_ACCESS_DENIED, "no_access"],
@@ -39,7 +39,7 @@ const ANSWERS = new Map<number, string>([
 
 const STATE_WORDS = ["NULL", "WITHDRAWN", "ACTIVE", "LOCKED", "SOLD", "BLOCKED"];
 const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
-/** Error codes that are about the request, whatever the state. */
+/** Error codes about the request, whatever the state. */
 const REQUEST_CODES = new Set(["NOT_NULL", "NULL", "RANGE", "SIZE", "DUPLICATE"]);
 
 /** Runs the table in a new world. @returns The world, for further checks. */
@@ -79,7 +79,7 @@ export function expectConsistent({ engine, journal }: Bench, message = "replay")
   expect(fencesOf(again), message).toEqual(fencesOf(engine.state));
 }
 
-/** The fences of all holds, which the digest leaves out. */
+/** The fences of all holds; the digest leaves them out. */
 export function fencesOf({ partitions }: State): number[][] {
   return [...partitions.values()].map(({ holds }) =>
     holds.slots().map((slot) => holds.get(slot).fence),

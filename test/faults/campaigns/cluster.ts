@@ -23,6 +23,8 @@ const COUNTS: Readonly<Record<Fault, readonly [short: number, long: number]>> = 
 const ISOLATED: ReadonlySet<Fault> = new Set(["partition", "power cut of one", "power cut of all"]);
 /** One host is lost, and another one takes over. */
 const LOSSES = FAULTS.filter((fault) => fault !== "power cut of all" && fault !== "hand over");
+/** In the short form: so many of the kinds, drawn by the seed. */
+const SHORT_FAULTS = 4;
 /** The holds of a store must not expire before its last check. */
 const FAULTS_PER_STORE = 20;
 
@@ -71,7 +73,7 @@ function planOf(isLong: boolean, random: Random): Fault[] {
   });
   const order = plan.map((fault) => ({ fault, at: random.below(1_000_000) }));
   order.sort((a, b) => a.at - b.at);
-  return order.map(({ fault }) => fault);
+  return order.slice(0, isLong ? undefined : SHORT_FAULTS).map(({ fault }) => fault);
 }
 
 function figuresOf({ gapMs, acknowledged, seatCalls, violations }: Tally): Outcome["figures"] {

@@ -14,9 +14,9 @@ import { Archive, hasStoreFile, readFolder, storeIdOf } from "../support/folder-
 import { type Scope, scoped } from "../support/scope.ts";
 import { createHouse, type House, spawnServer, startServer } from "../support/serving.ts";
 
-const SHORT_KILLS = 10;
+const SHORT_KILLS = 6;
 const LONG_KILLS = 1_000;
-const SHORT_STORES = 2;
+const SHORT_STORES = 1;
 /** The holds of a store must not expire before its last check, even on a busy machine. */
 const KILLS_PER_STORE = 20;
 const LANES = 4;

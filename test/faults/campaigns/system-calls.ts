@@ -12,7 +12,7 @@ import { faultOf, FiledHistory, Life, type LifePlan } from "../support/lives.ts"
 import { type Scope, scoped } from "../support/scope.ts";
 import { missingShim, Shim } from "../support/shim.ts";
 
-const SHORT_POINTS = 8;
+const SHORT_POINTS = 5;
 const LANES = 2;
 /** Records of a life: enough for some segments and two snapshots. */
 const LIFE_RECORDS = 220;

@@ -62,7 +62,7 @@ export class ContractReporter implements Reporter {
   }
 }
 
-/** Whether every file with tests of the server's routes took part. */
+/** False when a file with tests of the server's routes did not take part. */
 function isWholeSuite(files: ReadonlySet<string>): boolean {
   const folder = path.resolve(import.meta.dirname, "../../server");
   const names = readdirSync(folder, { recursive: true, encoding: "utf8" });

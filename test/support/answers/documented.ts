@@ -1,4 +1,4 @@
-/** Whether an answer is as the OpenAPI document describes it. */
+/** Answers against the OpenAPI document. */
 import { gunzipSync } from "node:zlib";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { FORMATS } from "../../../engine/schema.ts";
@@ -34,7 +34,7 @@ export function rowOf({ method, path: template }: Route): string {
   return `${method.toUpperCase()} ${template}`;
 }
 
-/** @returns What the document does not describe; null when the answer fits, and for pages. */
+/** @returns The deviation from the document; null for none, and for pages. */
 export function undocumented(route: Route, answer: Answer): string | null {
   const { status, type, body } = answer;
   const row = rowOf(route);
@@ -57,7 +57,7 @@ export function undocumented(route: Route, answer: Answer): string | null {
   return `${key} does not match its schema: ${errors}\n${String(body).slice(0, BODY_CHARS_SHOWN)}`;
 }
 
-/** The text of an answer, which may be compressed. */
+/** The text of an answer, decompressed. */
 export function plainText({ body, headers }: Answer): string {
   const isCompressed = headers.some(([name]) => name === "Content-Encoding");
   const bytes = Buffer.from(body);

@@ -63,7 +63,7 @@ class TestExchange extends Exchange {
   }
 }
 
-/** Settles with the answer, which must fit the OpenAPI document. */
+/** Settles with the answer, checked against the OpenAPI document. */
 export function ask(dispatch: Dispatch, request: Request): Promise<Answer> {
   const { route } = dispatch.find(request);
   return new Promise((resolve, reject) => {
@@ -80,7 +80,7 @@ export function ask(dispatch: Dispatch, request: Request): Promise<Answer> {
   });
 }
 
-/** The options of a call with a tenant token that names an organization. */
+/** A tenant token, acting for an organization. */
 export function actingFor(token: string, { id }: { readonly id: number }): CallOptions {
   return { key: token, headers: { "x-organization-id": String(id) } };
 }

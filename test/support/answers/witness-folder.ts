@@ -22,7 +22,7 @@ export function witnessFolder(): string | null {
   return process.env[VARIABLE] ?? null;
 }
 
-/** An answer that a test got. */
+/** An answer, and the test. */
 export interface Witnessed {
   /** `POST /path/{id}`. */
   readonly row: string;

@@ -1,4 +1,4 @@
-/** Servers that are hosts of a cell, each on a port of its own, and of any build. */
+/** Servers as hosts of a cell, each on a port of its own, and of any build. */
 import path from "node:path";
 import { onTestFinished } from "vitest";
 import { CLI, ServerProcess, sleep, spawnNode, temporaryFolder } from "../server-process.ts";
@@ -9,7 +9,7 @@ const POLL_MS = 50;
 export const TOKEN = "platform-token-of-the-test";
 
 export interface HostStart {
-  /** The program; that of this build by default. */
+  /** The program; by default from this build. */
   readonly cli?: string;
   readonly args?: readonly string[];
 }
@@ -53,12 +53,12 @@ export class ClusterHosts {
     return server;
   }
 
-  /** Ends all members of etcd but that of host 0. */
+  /** Ends all members of etcd except the first. */
   async loseMajority(): Promise<void> {
     await Promise.all([1, 2].map((member) => this.members.kill(member)));
   }
 
-  /** Waits until a host follows, and has every record that the leader had when this was called. */
+  /** Waits until a host follows, and has every record of the leader up to now. */
   async untilFollowing(host: number, leader: number): Promise<void> {
     const sequence = await this.sequenceOf(leader, leader);
     await until(`host ${host} follows`, async () => {
@@ -93,7 +93,7 @@ function sequenceIn(metrics: string, host: number): number {
 export async function until(what: string, isTrue: () => Promise<boolean>): Promise<void> {
   const endMs = Date.now() + START_MS_MAX;
   for (;;) {
-    // A host that starts or ends refuses connections.
+    // A starting or ending host refuses connections.
     if (await isTrue().catch(() => false)) return;
     if (Date.now() > endMs) throw new Error(`gave up waiting until ${what}`);
     await sleep(POLL_MS);

@@ -7,7 +7,7 @@ import type { Answer, MemberStatus, Reply } from "../../../persistence/cluster/e
 import { GrpcEtcd } from "../../../persistence/cluster/grpc-etcd.ts";
 import { sleep } from "../server-process.ts";
 
-/** Below the ports that the system gives to clients. */
+/** Below the system's ports for clients. */
 const PORT_MIN = 20_000;
 const PORT_COUNT = 10_000;
 const MEMBERS = [0, 1, 2] as const;
@@ -16,15 +16,15 @@ const ASK_MS = 1_000;
 /** As the guide recommends: after the loss of etcd's leader another one is there sooner. */
 const TIMES = ["--heartbeat-interval", "50", "--election-timeout", "500", "--pre-vote"];
 
-/** Where a member runs. */
+/** Place of a member. */
 export interface MemberSite {
   /** Of its data. */
   readonly folder: string;
-  /** Where clients reach it. */
+  /** For clients. */
   readonly address: string;
-  /** Where the other members reach it. */
+  /** For the other members. */
   readonly peerAddress: string;
-  /** The words before a command that let it run there. */
+  /** Words before a command, to run it there. */
   readonly enter: readonly string[];
 }
 
@@ -59,7 +59,7 @@ export class EtcdMembers {
     return `${this.#sites[member]!.address}:${this.#clientPorts[member]}`;
   }
 
-  /** Starts a member, with what it has on disk. */
+  /** Starts a member on its data. */
   spawn(member: number): void {
     const peer = (each: number) =>
       `http://${this.#sites[each]!.peerAddress}:${this.#peerPorts[each]}`;
@@ -126,7 +126,7 @@ export function asked<Value>(call: (answer: Answer<Value>) => void): Promise<Rep
   return new Promise((resolve) => call(resolve));
 }
 
-/** Ports that nobody listens on now. */
+/** Ports free at the moment. */
 export async function freePorts(count: number): Promise<number[]> {
   const ports: number[] = [];
   const first = PORT_MIN + Math.floor(Math.random() * PORT_COUNT);

@@ -48,7 +48,7 @@ export class FakeDisk extends Platter {
     return this.#processDisk(beforeStep, () => this.process === process);
   }
 
-  /** Ends the process at that change of the disk, counted from now on. */
+  /** Ends the process at the n-th change of the disk from now on. */
   endAtChange(number: number): void {
     let left = number;
     this.decide = ({ operation }) => {

@@ -13,10 +13,10 @@ export interface Dice {
 
 export const SECTOR_BYTES = 512;
 
-/** How much unsynced data survives a power cut. */
+/** The unsynced data after a power cut. */
 export const Loss = {
   ALL: 0,
-  /** The sectors that were written first are kept; the next one is torn. */
+  /** The sectors written first are kept; the next one is torn. */
   PREFIX: 1,
   /** Each sector is kept, lost or garbled, independently of the others. */
   SUBSET: 2,
@@ -27,7 +27,7 @@ export const LOSSES = Object.values(Loss);
 const EMPTY = Buffer.alloc(0);
 
 export class Inode {
-  /** The path of the real file, which SQLite or a test may write; null for none. */
+  /** Path of the real file, for writes by SQLite or a test; null for none. */
   realPath: string | null;
   #cached: Buffer;
   #durable: Buffer;
@@ -36,7 +36,7 @@ export class Inode {
   #ownsDurable = false;
   /** The cache may differ from the durable content, even if no sector is dirty. */
   #differs = false;
-  /** Numbers of sectors, in the order in which they were first written. */
+  /** Numbers of sectors, by their first write. */
   readonly #dirty = new Set<number>();
 
   /** @param bytes - The durable content; the caller must not change it. */
@@ -50,13 +50,13 @@ export class Inode {
     return this.#cached.length;
   }
 
-  /** @returns How many bytes were read. */
+  /** @returns The number of bytes read. */
   read(target: Uint8Array, position: number): number {
     if (position >= this.#cached.length) return 0;
     return this.#cached.copy(target, 0, position, position + target.length);
   }
 
-  /** Everything that a process reads; later writes do not change the buffer. */
+  /** The content for readers; later writes do not change the buffer. */
   content(): Buffer {
     this.#ownsCached = false;
     return this.#cached;

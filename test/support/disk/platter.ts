@@ -8,7 +8,7 @@ import { posix } from "node:path";
 import { DiskFault } from "../../../persistence/disk/faults.ts";
 import { type Dice, Inode, Loss } from "./inode.ts";
 
-/** A change of a folder that is not durable yet. */
+/** A change of a folder, not durable yet. */
 type NameChange =
   | { readonly kind: "folder"; readonly path: string }
   | { readonly kind: "put"; readonly path: string; readonly inode: Inode }
@@ -26,13 +26,13 @@ interface Content {
 }
 
 export interface PlatterOptions {
-  /** A folder that exists from the start; a real one if some files are real. */
+  /** A folder from the start; a real one if some files are real. */
   readonly folder: string;
   readonly isReal?: (path: string) => boolean;
   readonly dice?: Dice;
 }
 
-/** The worst case: everything that can be lost is lost. */
+/** The worst case: every possible loss. */
 const NO_LUCK: Dice = { below: () => 0, once: () => false };
 
 export class Platter {
@@ -78,12 +78,12 @@ export class Platter {
     return new Map(paths.map((path) => [path, Buffer.from(names.get(path)!.content())]));
   }
 
-  /** The paths of all folders, each after the one that it is in. */
+  /** The paths of all folders, each after its parent. */
   folders(): readonly string[] {
     return [...this.#content.folders].toSorted();
   }
 
-  /** @returns A function that restores the current content; it may be called repeatedly. */
+  /** @returns A function to restore the current content, any number of times. */
   save(): () => void {
     this.#readReal();
     const saved = copyOf(this.#content);
@@ -138,7 +138,7 @@ export class Platter {
     if (this.#isRealFolder(path)) fs.mkdirSync(path, { recursive: true });
   }
 
-  /** The file of that name. A real file of another program counts as durable. */
+  /** The file of a name. A real file of another program counts as durable. */
   #find(path: string): Inode | undefined {
     const { names, durableNames } = this.#content;
     const known = names.get(path);

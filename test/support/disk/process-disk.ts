@@ -18,7 +18,7 @@ export type Operation =
   | "rename"
   | "remove";
 
-/** Operations that change files or names, or make changes durable. */
+/** Operations on files or names, and those for durability. */
 export const CHANGES: ReadonlySet<Operation> = new Set([
   "create",
   "make the folder",
@@ -28,7 +28,7 @@ export const CHANGES: ReadonlySet<Operation> = new Set([
   "write",
 ]);
 
-/** An operation that is about to happen. */
+/** An operation about to happen. */
 export interface Step {
   readonly operation: Operation;
   readonly path: string;
@@ -40,7 +40,7 @@ export type Outcome =
   | { readonly writtenBytes: number }
   | { readonly dies: true };
 
-/** Thrown by the step at which the process ends, and by every later one. */
+/** Thrown by the last step of the process, and by every later one. */
 export class ProcessDied extends Error {
   override readonly name = "ProcessDied";
 }
@@ -64,11 +64,11 @@ export interface Host {
   kill(): void;
 }
 
-/** A step that a process requests. */
+/** A requested step. */
 interface Asked<T> extends Step {
-  /** Does it. @param most - Bytes that a write may write; null for all. */
+  /** Does it. @param most - Limit of a write, in bytes; null for all. */
   readonly act: (most: number | null) => T;
-  /** The part of a write that may happen although the process has ended. */
+  /** The part of a write possible after the end of the process. */
   readonly happen?: () => void;
 }
 
@@ -77,7 +77,7 @@ type Callback<T> = (fault: DiskFault | null, result: T | null) => void;
 export class ProcessDisk implements Disk {
   readonly platter: Platter;
   readonly #host: Host;
-  /** Operations of the thread pool that are not done yet. */
+  /** Pending operations of the thread pool. */
   readonly #flights = new Set<() => void>();
   /** The thread pool is working now. */
   #isInFlight = false;
@@ -166,7 +166,7 @@ export class ProcessDisk implements Disk {
     throw new ProcessDied();
   }
 
-  /** Does a step later, like the thread pool; never for a process that has ended. */
+  /** Does a step later, like the thread pool; never after the end of the process. */
   later<T>(asked: Asked<T>, done: Callback<T>): void {
     const flight = asked.happen ?? (() => void asked.act(null));
     this.#flights.add(flight);
@@ -289,7 +289,7 @@ class ProcessFile implements DiskFile {
     return { operation: "write", path: this.path, act, happen };
   }
 
-  /** The bytes that a full disk can write: allocated ones, and sometimes the rest of a page. */
+  /** Bytes writable on a full disk: allocated ones, and sometimes the rest of a page. */
   #roomAt(position: number, wantedBytes: number): number {
     const { dice } = this.#platter;
     const inPlace = this.#inode.sizeBytes - position;

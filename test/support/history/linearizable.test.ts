@@ -1,4 +1,4 @@
-/** The check of histories finds every violation, and accepts everything that may have happened. */
+/** The check of histories finds every violation and accepts every possible history. */
 import { describe, expect, test } from "vitest";
 import { Random } from "../../sim/workload/random.ts";
 import {
@@ -145,7 +145,7 @@ describe("a history that cannot have happened names the first answer that contra
 const SESSIONS = ["ann", "ben", "cid"];
 const BOOKINGS: readonly Booking[] = ["lock", "lock", "unlock", "sale", "revertsale"];
 
-/** A history that happened: each call takes effect at a random moment between its ends. */
+/** A possible history: each call takes effect at a random moment between its ends. */
 function happened(random: Random, count: number, width: number): SeatCall[] {
   const moments = Array.from({ length: count }, (_, i) => {
     const effectAt = 10 * i;
