@@ -74,7 +74,7 @@ export interface OpenOptions {
   readonly onProgress?: ((progress: RecoveryProgress) => void) | undefined;
 }
 
-/** The options of a store that may be on several hosts. */
+/** Options of a store on one or several hosts. */
 export interface HostOptions extends OpenOptions {
   /** Makes this a host of a cluster; by default the store is on this host alone. */
   readonly cluster?: ClusterOptions | undefined;
@@ -118,10 +118,10 @@ export interface OpenStore {
   /** Null when the store was opened without `audit`. */
   readonly audit: AuditThread | null;
   readonly snapshots: Snapshots;
-  /** The host of a cluster that leads; null for a store on a single host. */
+  /** The leading host of a cluster; null for a store on a single host. */
   readonly cluster: ClusterHost | null;
   /**
-   * Does in advance, while the store is in use, what would delay `close`: adds the records to the
+   * Shortens `close` while the store is in use: adds the records to the
    * trail, and makes a snapshot. Takes 32 seconds at most, and changes nothing for callers.
    */
   prepareClose(): Promise<void>;
@@ -132,12 +132,12 @@ export interface OpenStore {
   close(isEnding?: boolean): Promise<void>;
 }
 
-/** How often expired holds of all events are ended and the last snapshot's age is checked. */
+/** Period of ending expired holds of all events and checking the last snapshot's age. */
 const SWEEP_MS = 500;
-/** How long `prepareClose` waits for the trail and for the snapshot. */
+/** Longest wait of `prepareClose` for the trail and for the snapshot. */
 const TRAIL_MS_MAX = 4_000;
 const FINAL_MS_MAX = 12_000;
-/** How long the close of a process that ends waits for the trail. */
+/** Longest wait of a final close for the trail. */
 const TRAIL_END_MS_MAX = 100;
 /** After an on-sale, thousands of holds may end in the same second. */
 const HOLDS_PER_TURN = 1_000;
@@ -253,7 +253,7 @@ function begin(prepared: Prepared, { journal, position, cluster }: Led): OpenSto
   const { scheduler } = platform;
   // A host of a cluster has had no log until now if it has just founded the cell.
   if (!dataFolder.hasLog) dataFolder.markHasLog();
-  // A log that ends with the snapshot has no record that says the time.
+  // A log ending with the snapshot has no record with the time.
   clock.atLeast(Math.max(report.timeMs, position.timeMs));
   const confirm = cluster?.confirm;
   const engine = new Engine(state, position, { clock, journal, observer, confirm });
@@ -274,7 +274,7 @@ function begin(prepared: Prepared, { journal, position, cluster }: Led): OpenSto
   const parts = { engine, journal, report, dataFolder, audit, snapshots, cluster: cluster ?? null };
   const prepareClose = async () => {
     thread.hurry();
-    // Every answer is given from all records that are on disk at the time of the question.
+    // Every answer covers all records on disk at the time of the question.
     const catchUp = () => audit?.ask({ about: "owner", eventId: "" }, "shutdown");
     await within(scheduler, TRAIL_MS_MAX, catchUp());
     await snapshots.final(FINAL_MS_MAX);
@@ -340,7 +340,7 @@ async function within(
   cancel();
 }
 
-/** @returns A function that runs `step`, once a turn, until it has nothing left to do. */
+/** @returns Runs `step`, once a turn, until it has nothing left to do. */
 function inTurns(scheduler: Scheduler, step: () => boolean): () => void {
   let isRunning = false;
   const run = () => {
@@ -376,7 +376,7 @@ interface Closing {
 
 /**
  * Ordering: the last snapshot comes after the log, which must be durable to its end, and after the
- * trail, because the segments that the trail lacks are kept. The folder is released last.
+ * trail, because segments missing in the trail are kept. The folder is released last.
  */
 async function closeAll(
   { snapshots, journal, cluster }: Omit<OpenStore, "prepareClose" | "close">,
@@ -413,7 +413,7 @@ export interface HostLogOptions extends Omit<LogOptions, "replay" | "start" | "c
   readonly read: ReadState;
 }
 
-/** What the engine of a leader begins with. */
+/** Start of a leader's engine. */
 interface Led {
   readonly journal: LogWriter;
   readonly position: Position;
@@ -554,10 +554,10 @@ async function refuseNewFolder(
   });
 }
 
-// When the next frame of the leader leaves. A frame takes several milliseconds, and clients that
-// wait for an answer send their next request when they have it. A frame that left with the first of
-// these would make most others wait for the frame after it, and each frame costs processor time on
-// all hosts. So a frame waits for as many requests as the last one answered, while they arrive.
+// Batch delay of the leader. A frame takes several milliseconds, and clients waiting for an answer
+// send their next request when they have it. A frame leaving with the first of these would make most
+// others wait for the frame after it, and each frame costs processor time on all hosts. So a frame
+// waits for as many requests as the last one answered, while they arrive.
 
 const LOOK_EVERY_MS = 1;
 /** After so many looks in a row without another record, none is expected any more. */
@@ -565,7 +565,7 @@ const QUIET_LOOKS = 3;
 /** Bounds the delay: without it, a constant stream of requests would delay all of them. */
 const LOOKS_MAX = 6;
 
-/** A frame that waits for records. */
+/** A frame waiting for records. */
 interface Waiting {
   readonly send: () => void;
   /** At the last look. */

@@ -32,7 +32,7 @@ export function markAt(sequence: number): ChainMark {
   return { sequence, chain: new Uint8Array(16).fill(sequence % 251) };
 }
 
-/** Takes the records that the book lacks. */
+/** Takes the records missing in the book. */
 export function feed(book: OpenTrail, kept: readonly KeptRecord[]): void {
   const mark = markAt(kept.at(-1)?.sequence ?? 0);
   for (const { sequence, timeMs, record } of kept.slice(book.row.sequence)) {
@@ -50,7 +50,7 @@ export function ask<K extends AuditTopic>(
   throw new Error(`no answer: ${outcome.gap}`);
 }
 
-/** Ids of all events that the records create, including deleted ones. */
+/** Ids of all events created by the records, including deleted ones. */
 export function eventIdsIn(kept: readonly KeptRecord[]): string[] {
   const puts = kept.flatMap(({ record }) =>
     record.type === RecordType.CATALOG ? record.puts : [],
@@ -86,7 +86,7 @@ export function mapOf(state: State, eventId: string) {
   };
 }
 
-/** The same from the trail, without the seats that are not listed. */
+/** The same from the trail, without the unlisted seats. */
 export function pastMapOf(book: OpenTrail, eventId: string, sequence: number) {
   const moment = { sequence };
   const query = { sort: [], offset: 0, limit: 1_000 };
@@ -96,7 +96,7 @@ export function pastMapOf(book: OpenTrail, eventId: string, sequence: number) {
   return { seats, isOnSale: onSale, areas: ask(book, { about: "areas", eventId, moment }) };
 }
 
-/** The rows that a move must leave in the trail, derived from the state before it. */
+/** The rows due in the trail after a move, derived from the state before it. */
 export function movedBy(state: State, record: MoveRecord): readonly Partial<Transition>[] {
   const partition = state.partitions.get(record.partition)!;
   const { layout, hold, holds, price, areas } = partition;

@@ -77,7 +77,7 @@ test("a block that was cut off is refused", () => {
   expect(() => new Block(content.subarray(0, 20))).toThrow("further bytes");
 });
 
-/** Adds locks of a seat each by a session that is named. */
+/** Adds locks of a seat each by the named session. */
 function addLocks(rows: RowBuffer, session: string, from: number, to: number): RowBuffer {
   const held = { hold: from, session, holdType: session };
   for (let sequence = from; sequence <= to; sequence++) {
@@ -136,7 +136,7 @@ function collision(): readonly [string, string] {
   }
 }
 
-/** Transitions of one seat or two, of an event that nobody else books. */
+/** Transitions of one seat or two, of an event nobody else books. */
 class LongHistory {
   readonly world = new World([
     section("Stalls", { A: Array.from({ length: 60 }, (_, i) => i).join(" ") }),

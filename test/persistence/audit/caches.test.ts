@@ -1,4 +1,4 @@
-/** What the threads of the audit trail keep in memory, at its bounds. */
+/** The memory of the audit trail's threads, at its bounds. */
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { Move, SeatState } from "../../../engine/inventory/states.ts";
@@ -95,7 +95,7 @@ test("a map that is stored in the middle of a record hides no later row of it", 
   const added = seatMove(null, SeatState.UNPRICED, 0, NO_HOLD);
   const [large, small] = [places.event(1), places.event(2)];
   places.begin({ sequence: 1, timeMs: 1 }, actor);
-  // So many rows of a few seats that a map of the event is due.
+  // Enough rows of a few seats to make a map of the event due.
   for (let row = 0; row < 20_000; row++) places.write(small, small.seat(1 + (row % 10)), added);
   places.end(Call.LAYOUT);
   places.begin({ sequence: 2, timeMs: 2 }, actor);

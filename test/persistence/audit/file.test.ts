@@ -1,4 +1,4 @@
-/** The file of the audit trail, which is checked before it is used. */
+/** The file of the audit trail: checked before use. */
 import Database from "better-sqlite3";
 import fs from "node:fs";
 import path from "node:path";

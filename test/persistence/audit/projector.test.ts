@@ -1,4 +1,4 @@
-/** The rows that each kind of record leaves in the audit trail, and their retention. */
+/** The rows of each kind of record in the audit trail, and their retention. */
 import { expect, test } from "vitest";
 import { apply } from "../../../engine/apply.ts";
 import { SeatState, STATE_NAMES } from "../../../engine/inventory/states.ts";
@@ -25,7 +25,7 @@ import {
 
 const PARTS = [section("Stalls", { A: "1 2 3" }), area("Pit", 10), area("Lawn", 4)];
 
-/** A world that compares the trail with its state after each record. */
+/** A world: compares the trail with its state after each record. */
 class Audited extends World {
   readonly audit = openBook();
   #taken = 0;
@@ -244,7 +244,7 @@ test("a deleted event keeps its rows, and has no map from then on", () => {
   expect(() => pastMapOf(world.audit, eventId, last + 1)).toThrow("no event");
   expect(ask(world.audit, { about: "owner", eventId })).toBe(caller.organizationId);
 
-  // Another event may get the id. The trail of the id is that of the new event.
+  // Another event may get the id. The trail of the id belongs to the new event.
   const times = { start: "2026-05-01T20:00", endDate: "2026-05-01T23:00" };
   const body = { name: "Again", schemaId: world.schemaId, ...times };
   world.must("createEvent", caller, { eventId, body });
@@ -325,7 +325,7 @@ test("after the retention time, nothing is left of a deleted event", () => {
   world.clock.timeMs += 86_400_000;
   world.must("createVenue", caller, { body: { name: "Later" } });
   feed(book, world.journal.kept);
-  // The record of the deletion is the first one that stays.
+  // The record of the deletion is the first to stay.
   book.removeBefore(deletedMs);
   const moment = { timeMs: deletedMs - 1 };
   expect(book.answer({ about: "areas", eventId, moment })).toMatchObject({ gap: "too early" });

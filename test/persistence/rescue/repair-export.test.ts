@@ -1,4 +1,4 @@
-/** What a repair loses of the log of a server, says beforehand, and exports. */
+/** The losses of a repair in the log of a server: said beforehand, and exported. */
 import fs from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
@@ -36,7 +36,7 @@ async function book(server: ServerProcess, seatId: number, sessionId: string): P
   }
 }
 
-/** A server that booked while snapshots were made, and one after it that made none, both killed. */
+/** A server booking during snapshots, and one after it without any, both killed. */
 async function busyStore() {
   const first = await startServer({
     args: ["--demo", "--snapshot-minutes", SNAPSHOT_MINUTES],
@@ -52,7 +52,7 @@ async function busyStore() {
   // However long these bookings take, no snapshot has them.
   const second = await startServer({ args: ["--demo"], folder });
   for (let i = 0; i < ROUNDS_AFTER; i++) await book(second, seatId, `bob-${i}`);
-  // The trail has every record that a question is answered from.
+  // The trail has every record used in an answer.
   const target = `${V2}/events/${eventId}/audit/?size=1`;
   expect((await second.request("GET", target)).status).toBe(200);
   await second.kill("SIGKILL");
@@ -111,7 +111,7 @@ test(
       session: `bob-${ROUNDS_AFTER - 1}`,
       call: "unlock",
     });
-    // Every lost record is in it, also that of the damaged frame.
+    // Every lost record is in it, also the one of the damaged frame.
     const [, kept] = /keep: all records up to (\d+)/.exec(said.stdout)!;
     const sequences = new Set(lines.map(({ sequence }) => sequence));
     const last = Math.max(...sequences);
