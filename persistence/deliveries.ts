@@ -1,10 +1,10 @@
 /**
- * The file of the deliveries of webhooks: how far the records have been followed, what waits for
- * which webhook, and what became of each delivery. A delivery is in the file before it is sent for
+ * The file of the deliveries of webhooks: the cursor in the log, the backlog of
+ * each webhook, and the outcome of each delivery. A delivery is in the file before it is sent for
  * the first time, with its id and body. For use by one thread.
  *
- * A lane is a webhook and an event with something to send. It has deliveries that wait, the first
- * of which is tried, and the record up to which they were formed. Later changes are in the trail
+ * A lane is a webhook and an event with something to send. It has pending deliveries, the first
+ * of them in attempt, and the record up to which they were formed. Later changes are in the trail
  * until all of its deliveries have been sent.
  */
 import { deflateRawSync, inflateRawSync } from "node:zlib";
@@ -15,7 +15,7 @@ import { openSqlWriter, SqlFault, type SqlFile, type SqlRow } from "./disk/sqlit
 
 export const WEBHOOKS_FILE = "webhooks.sqlite";
 
-/** A delivery that is to be formed. */
+/** A delivery to be formed. */
 export interface NewDelivery {
   /** `webhook-id`. */
   readonly id: string;
@@ -25,7 +25,7 @@ export interface NewDelivery {
   readonly body: string;
 }
 
-/** What became of a delivery. The file keeps these words. */
+/** Outcome of a delivery. The file keeps these words. */
 export type DeliveryStatus = "PENDING" | "DELIVERED" | "FAILED" | "DISCARDED";
 
 /** A delivery as its list shows it. */
@@ -96,10 +96,10 @@ const END = `UPDATE deliveries SET status = ?, lastStatus = coalesce(?, lastStat
 
 export class DeliveryFile {
   readonly #sql: SqlFile;
-  /** The first record that is not in the file. */
+  /** Cursor: the last followed record. */
   #followed: number;
 
-  /** @param start - From which record on a new file follows. @throws Malformed, SqlFault. */
+  /** @param start - Cursor of a new file. @throws Malformed, SqlFault. */
   constructor(path: string, storeId: string, start: number) {
     this.#sql = openSqlWriter(path);
     try {
@@ -126,7 +126,7 @@ export class DeliveryFile {
     return this.#followed;
   }
 
-  /** Runs `act` in a transaction, which is on disk when this returns. */
+  /** Runs `act` in a transaction, durable on return. */
   transaction<Value>(act: () => Value): Value {
     this.#sql.execute("BEGIN IMMEDIATE");
     try {
@@ -145,7 +145,7 @@ export class DeliveryFile {
     this.#sql.run("UPDATE position SET followed = ?", sequence);
   }
 
-  /** After a repair has cut the log: later records are others than those that were followed. */
+  /** After a repair has cut the log: later records differ from the followed ones. */
   cut(sequence: number): void {
     if (this.#followed <= sequence) return;
     const gone = "sequence > ? AND status = 'PENDING'";
@@ -154,7 +154,7 @@ export class DeliveryFile {
     this.follow(sequence);
   }
 
-  /** Something has happened to the event; a lane that exists stays as it is. */
+  /** The event has changed; an existing lane stays as it is. */
   addLane({ webhookId, partition, since }: Lane, nowMs: number): void {
     const insert = "INSERT OR IGNORE INTO lanes VALUES (?, ?, ?, ?)";
     this.#sql.run(insert, webhookId, partition, since, nowMs);
@@ -165,19 +165,19 @@ export class DeliveryFile {
     return this.#sql.list(BUSY).map(({ id }) => Number(id));
   }
 
-  /** @returns Lanes of a webhook whose time has come, the one that waits longest first. */
+  /** @returns Due lanes of a webhook, the longest waiting first. */
   dueLanes(webhookId: number, nowMs: number, limit: number): Lane[] {
     const due =
       "SELECT * FROM lanes WHERE webhookId = ? AND nextAtMs <= ? ORDER BY nextAtMs LIMIT ?";
     return this.#sql.list(due, webhookId, nowMs, limit) as unknown as Lane[];
   }
 
-  /** Whether a delivery of the lane waits. */
+  /** The lane has a pending delivery. */
   isWaiting({ webhookId, partition }: Lane): boolean {
     return this.#sql.row(FIRST_NUMBER, webhookId, partition) !== undefined;
   }
 
-  /** @returns The first delivery of the lane that waits; null when there is none. */
+  /** @returns The first pending delivery of the lane; null for none. */
   pending({ webhookId, partition }: Lane): PendingDelivery | null {
     const row = this.#sql.row(FIRST, webhookId, partition);
     if (row === undefined) return null;
@@ -191,7 +191,7 @@ export class DeliveryFile {
     };
   }
 
-  /** Adds deliveries in the order in which they are to be sent. @returns Their bytes. */
+  /** Adds deliveries in sending order. @returns Their bytes. */
   form(lane: Lane, deliveries: readonly NewDelivery[], nowMs: number): number {
     const { webhookId, partition, since } = lane;
     const values = "NULL, ?, ?, ?, ?, ?, 'PENDING', 0, NULL, NULL, ?, ?, ?";
@@ -239,7 +239,7 @@ export class DeliveryFile {
     );
   }
 
-  /** Nothing that waits for the webhook is sent. */
+  /** Discards the webhook's backlog. */
   discard(webhookId: number): void {
     const waiting = "webhookId = ? AND status = 'PENDING'";
     this.#sql.run(`${END} WHERE ${waiting}`, "DISCARDED", null, 0, webhookId);
@@ -247,14 +247,14 @@ export class DeliveryFile {
     this.#sql.run("DELETE FROM failing WHERE webhookId = ?", webhookId);
   }
 
-  /** Removes everything about a webhook that was deleted. */
+  /** Removes everything about a deleted webhook. */
   remove(webhookId: number): void {
     for (const table of ["lanes", "failing", "deliveries"]) {
       this.#sql.run(`DELETE FROM ${table} WHERE webhookId = ?`, webhookId);
     }
   }
 
-  /** @returns Webhooks that the file has rows about. */
+  /** @returns Webhooks with rows in the file. */
   get webhookIds(): number[] {
     const rows = this.#sql.list(
       `SELECT webhookId FROM lanes UNION SELECT webhookId FROM deliveries
@@ -274,7 +274,7 @@ export class DeliveryFile {
     this.#sql.run("DELETE FROM failing WHERE webhookId = ?", webhookId);
   }
 
-  /** @returns Bytes of the bodies that wait, by webhook. Cost: O(deliveries that wait). */
+  /** @returns Bytes of the pending bodies, by webhook. Cost: O(pending deliveries). */
   pendingBytes(): Map<number, number> {
     const rows = this.#sql.list(
       `SELECT webhookId, sum(octet_length(body)) AS bytes FROM deliveries
@@ -283,7 +283,7 @@ export class DeliveryFile {
     return new Map(rows.map(({ webhookId, bytes }) => [Number(webhookId), Number(bytes)]));
   }
 
-  /** Lanes, which have something to send. */
+  /** Lanes with something to send. */
   get laneCount(): number {
     return Number(this.#sql.row("SELECT count(*) AS count FROM lanes")!["count"]);
   }
@@ -295,7 +295,7 @@ export class DeliveryFile {
     return { rows: this.#sql.list(page, webhookId, limit, offset).map(rowOf), total };
   }
 
-  /** Removes deliveries that have ended: those before a time, and all but the newest ones. */
+  /** Removes ended deliveries: those before a time, and all but the newest. */
   prune(beforeMs: number, newest: number): void {
     const ended = "status <> 'PENDING'";
     this.#sql.run(`DELETE FROM deliveries WHERE createdAtMs < ? AND ${ended}`, beforeMs);
@@ -316,7 +316,7 @@ export class DeliveryFile {
   }
 }
 
-/** @returns The last record that was followed. @throws Malformed, SqlFault. */
+/** @returns The last followed record. @throws Malformed, SqlFault. */
 export function readPosition(sql: SqlFile, storeId: string): number {
   const row = sql.row("SELECT * FROM position");
   const { version } = FORMATS.deliveries;
@@ -332,7 +332,7 @@ function rowOf(row: SqlRow): DeliveryRow {
   return { id, type, sequence, status, attempts, lastStatus, nextAtMs } as DeliveryRow;
 }
 
-// Opens the file of the deliveries; one that cannot be used is renamed and made anew.
+// Opens the file of the deliveries; an unusable one is renamed and replaced.
 
 interface OpenOptions {
   /** The data folder. */
@@ -364,7 +364,7 @@ export function openDeliveries({ folder, storeId, sequence, report }: OpenOption
     realDisk.createNow(path).closeNow();
     const reason = messageOf(error);
     report(`the deliveries of webhooks could not be read and are now in ${name}: ${reason}`);
-    // What waited is lost; nothing that was sent is sent again.
+    // The backlog is lost; nothing is sent twice.
     return open(sequence);
   }
 }

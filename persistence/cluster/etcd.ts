@@ -1,5 +1,5 @@
 /**
- * The calls to etcd that a cluster needs, as types. The real client and the model of the simulation
+ * etcd calls used by a cluster, as types. The real client and the model of the simulation
  * implement them. Nothing here waits: each call answers once, in a later turn.
  *
  * Deadlines: each call names its own. When it passes, the call answers `unknown`: the change may
@@ -9,10 +9,10 @@ import { assert } from "../../engine/assert.ts";
 import { isCount } from "../log/bytes.ts";
 import type { FramePlace } from "../log/frame.ts";
 
-/** What became of a call. */
+/** Outcome of a call. */
 export type Reply<Value> =
   | { readonly kind: "done"; readonly value: Value }
-  /** No answer, or one that leaves open whether the change took place. */
+  /** No answer, or an inconclusive one: the change may have taken place. */
   | { readonly kind: "unknown"; readonly reason: string }
   /** Nothing changed, and the same call is refused again until its cause is removed. */
   | { readonly kind: "refused"; readonly refusal: EtcdRefusal; readonly reason: string };
@@ -24,7 +24,7 @@ export const EtcdRefusal = {
   COMPACTED: "compacted",
   /** The database of etcd has reached its quota. */
   NO_SPACE: "no space",
-  /** Anything else, such as a wrong password or a request that is too long. */
+  /** Anything else, such as a wrong password or an oversized request. */
   OTHER: "other",
 } as const;
 export type EtcdRefusal = (typeof EtcdRefusal)[keyof typeof EtcdRefusal];
@@ -47,7 +47,7 @@ export interface KeyRange {
   readonly to: string;
 }
 
-/** A condition of a transaction. The create revision of a key that does not exist is 0. */
+/** A condition of a transaction. The create revision of a missing key is 0. */
 export interface Compare {
   readonly key: string;
   readonly createRevision: number;
@@ -74,7 +74,7 @@ export interface Transaction {
 
 export interface TransactionResult {
   readonly isDone: boolean;
-  /** Of the store after the transaction: that of the puts when it was done. */
+  /** Store revision after the transaction; the puts have it. */
   readonly revision: number;
   /** The existing keys of `otherwiseGet`; empty when the transaction was done. */
   readonly found: readonly KeyValue[];
@@ -91,9 +91,9 @@ export interface RangeRequest extends KeyRange {
 
 export interface RangeResult {
   readonly pairs: readonly KeyValue[];
-  /** Whether the limit left some out. */
+  /** The limit left some out. */
   readonly more: boolean;
-  /** The revision that was read. */
+  /** Revision of the read. */
   readonly revision: number;
 }
 
@@ -125,7 +125,7 @@ export interface MemberStatus {
   readonly memberId: string;
   /** Hexadecimal; null when there is no leader, so there is no majority. */
   readonly leaderId: string | null;
-  /** Such as that it has no room; empty when there are none. */
+  /** Such as NOSPACE. */
   readonly alarms: readonly string[];
 }
 
@@ -134,26 +134,26 @@ export interface Etcd {
   grant(ttlMs: number, deadlineMs: number, answer: Answer<LeaseGrant>): void;
   /** Answers the remaining time of the lease; LEASE_GONE when it has ended. */
   keepAlive(leaseId: string, deadlineMs: number, answer: Answer<{ readonly ttlMs: number }>): void;
-  /** Ends the lease and removes its keys. A lease that has ended counts as done. */
+  /** Ends the lease and removes its keys. An expired lease counts as done. */
   revoke(leaseId: string, deadlineMs: number, answer: Answer<null>): void;
   transact(change: Transaction, deadlineMs: number, answer: Answer<TransactionResult>): void;
   range(request: RangeRequest, deadlineMs: number, answer: Answer<RangeResult>): void;
   /** @returns Ends the watch; nothing is delivered afterwards. */
   watch(request: WatchRequest): () => void;
-  /** Forgets all values before the revision that a later one has replaced or deleted. */
+  /** Drops values superseded before the revision. */
   compact(revision: number, deadlineMs: number, answer: Answer<null>): void;
   status(deadlineMs: number, answer: Answer<MemberStatus>): void;
   /** Answers nothing more. */
   close(): Promise<void>;
 }
 
-/** The calls that are answered once. */
+/** Calls with one answer. */
 export type CallName = Exclude<keyof Etcd, "watch" | "close">;
 
 /** Hears the outcome of every call, before its caller does. */
 export type OnReply = (name: CallName, reply: Reply<unknown>) => void;
 
-// The keys of a cell in etcd, and the places of frames in the log that they name. No I/O.
+// The keys of a cell in etcd, and the log places in them. No I/O.
 
 const PLACE = /^([0-9a-f]{16})-([0-9a-f]{16})$/;
 /** After every digit, and not used in keys. */
@@ -162,7 +162,7 @@ const AFTER_ALL = "~";
 export class CellKeys {
   /** Which store the cell has, and where its log in etcd begins. */
   readonly store: string;
-  /** Who leads. Its create revision is the fence token. */
+  /** The leader. The create revision of this key is the fencing token. */
   readonly leader: string;
   readonly logs: KeyRange;
   readonly hosts: KeyRange;
@@ -176,7 +176,7 @@ export class CellKeys {
     this.hosts = { from: `${cell}/hosts/`, to: `${cell}/hosts/${AFTER_ALL}` };
   }
 
-  /** A frame, or its first part, which is put last. */
+  /** A frame, or its first part, put last. */
   log(place: FramePlace): string {
     return `${this.logs.from}${placeText(place)}`;
   }
@@ -212,12 +212,12 @@ export class CellKeys {
     return { from: `${this.#cell}/part/`, to: this.part(place, 0) };
   }
 
-  /** What a host says about itself; on its lease. */
+  /** Status of a host; on its lease. */
   host(name: string): string {
     return `${this.hosts.from}${name}`;
   }
 
-  /** @returns Null when the key is not that of a frame. */
+  /** @returns Null for any other key. */
   placeOf(key: string): FramePlace | null {
     if (!key.startsWith(this.logs.from)) return null;
     const match = PLACE.exec(key.slice(this.logs.from.length));

@@ -1,7 +1,7 @@
 /**
- * Reads the frames of the leader from etcd, in order and each once: first those that are there,
- * then by a watch. A watch may be ended by etcd at any time, so what it delivers is never relied on
- * to be the end of the log: a host that is about to lead reads to the end once more.
+ * Reads the frames of the leader from etcd, in order and each once: first the present ones,
+ * then by a watch. A watch may be ended by etcd at any time, so its end is never taken
+ * for the end of the log: a host about to lead reads to the end once more.
  */
 import { assert } from "../../engine/assert.ts";
 import type { Clock } from "../../engine/ports.ts";
@@ -38,7 +38,7 @@ import {
 } from "./etcd.ts";
 import { EtcdRefused, NotOfThisCell, TooFarBehind } from "./options.ts";
 
-/** Frames that are read at a time: each has 1 MiB at most, and perhaps parts. */
+/** Frames per page: 1 MiB each at most, and perhaps parts. */
 const PAGE_KEYS = 16;
 const READ_DEADLINE_MS = 2_000;
 const RETRY_DELAY_MS = 200;
@@ -52,7 +52,7 @@ export interface FollowerOptions {
   readonly log: FollowedLog;
   /** The data folder, for messages. */
   readonly folder: string;
-  /** Where the log in etcd begins, and the chain there. */
+  /** Start of the log in etcd, and the chain there. */
   readonly base: LogBase;
   /** This host has come to the end of the log. */
   readonly onCaughtUp: () => void;
@@ -68,12 +68,12 @@ export interface LogBase extends FramePlace {
 export class Follower {
   readonly #options: FollowerOptions;
   #cancelWatch: (() => void) | null = null;
-  /** Frames with parts are read one by one, so events that come meanwhile wait. */
+  /** Frames with parts are read one by one, so later events wait. */
   #events: KeyValue[] = [];
   #isTaking = false;
   /** Every answer to an earlier round is ignored. */
   #round = 0;
-  /** Whether a frame was taken: it proves that this log and the one in etcd are the same. */
+  /** A frame was taken, so this log and the one in etcd are the same. */
   #hasTaken = false;
   #isStopped = false;
 
@@ -87,7 +87,7 @@ export class Follower {
   }
 
   /**
-   * Follows no longer, reads everything that is in the log now, and calls back when it is on disk.
+   * Stops following, reads to the end of the log, and calls back when all of it is on disk.
    * To be called when nobody else can append.
    */
   finish(done: () => void): void {
@@ -104,7 +104,7 @@ export class Follower {
     this.#endWatch();
   }
 
-  /** Reads what is there, then watches. */
+  /** Reads the present frames, then watches. */
   #restart(delayMs: number): void {
     this.#endWatch();
     const round = ++this.#round;
@@ -124,7 +124,7 @@ export class Follower {
     this.#isTaking = false;
   }
 
-  /** Linearizable: a member that has just started may answer from the past. */
+  /** Linearizable: a restarted member may answer from the past. */
   #readPages(round: number, done: (revision: number) => void): void {
     const { keys, log } = this.#options;
     const request = { ...keys.logsFrom(log.end), limit: PAGE_KEYS };
@@ -211,7 +211,7 @@ export class Follower {
   #takeAll(pairs: readonly KeyValue[], round: number, done: () => void): void {
     for (const [index, pair] of pairs.entries()) {
       const place = this.#options.keys.placeOf(pair.key);
-      // A frame that was put a second time: the first one was acknowledged, and trimmed since.
+      // Put twice: the first put was acknowledged, and trimmed since.
       if (place === null || comparePlaces(place, this.#options.log.end) < 0) continue;
       const bytes = padToSector(readFrameHeader(pair.value, 0)?.frameBytes ?? 0);
       if (pair.value.length < bytes) {
@@ -286,7 +286,7 @@ export class Follower {
   }
 }
 
-// The log of a host that follows: takes the frames of the leader in order, checks them, applies
+// The log of a standby: takes the frames of the leader in order, checks them, applies
 // their records, and writes them to `wal/` at the same places. So the files of all hosts have the
 // same frames, and whatever reads a log reads this one.
 
@@ -296,7 +296,7 @@ export interface FollowedLogOptions {
   /** The folder of the segments. */
   readonly folder: string;
   readonly storeId: string;
-  /** Has read the whole log on disk. Its replay applies what is followed from now on. */
+  /** Has read the whole log on disk. Its replay applies all later records. */
   readonly scan: LogScan;
   /** The newest segment as it was read, without a torn end; null when there is none. */
   readonly newest: Pick<ReadSegment, "name" | "validBytes"> | null;
@@ -307,7 +307,7 @@ export interface FollowedLogOptions {
   readonly onFault: (fault: DiskFault) => void;
 }
 
-/** A frame that is checked and applied, and waits for the disk. */
+/** A checked and applied frame, not yet on disk. */
 interface Waiting {
   readonly place: SegmentPlace;
   readonly offset: number;
@@ -350,7 +350,7 @@ export class FollowedLog {
     this.#synced = this.#end;
   }
 
-  /** The place after the last frame that was accepted. */
+  /** Place after the last accepted frame. */
   get end(): FramePlace {
     return this.#end;
   }
@@ -369,12 +369,12 @@ export class FollowedLog {
     return this.#scan.chain;
   }
 
-  /** Of the last record that was applied. */
+  /** Of the last applied record. */
   get sequence(): number {
     return this.#scan.sequence;
   }
 
-  /** Bytes of the frames that were followed. */
+  /** Bytes of the followed frames. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -387,7 +387,7 @@ export class FollowedLog {
     return this.#hasFailed;
   }
 
-  /** Whether the frame is the next one: its place, its record and its chain continue the log. */
+  /** True when place, record and chain continue the log. */
   isNext(frame: Buffer, place: FramePlace): boolean {
     const { number, offset } = this.#end;
     const header = readFrameHeader(frame, 0);
@@ -503,8 +503,8 @@ export class FollowedLog {
   }
 
   /**
-   * Copies the newest segment to a file that can be written: an existing one is opened for reading
-   * only, and what is read may be in memory alone.
+   * Copies the newest segment to a writable file: an existing one is opened for reading
+   * only, and its bytes may be in the page cache alone.
    */
   #reopen({ name, validBytes }: Pick<ReadSegment, "name" | "validBytes">): void {
     const { disk, folder } = this.#options;

@@ -39,7 +39,7 @@ import {
 const DESCENDING = 2;
 const CREATE_REVISION = 1;
 const PUT = 0;
-/** Statuses of gRPC that say that the request is wrong, or not permitted. */
+/** gRPC statuses of a wrong or forbidden request. */
 const NEVER_DONE: ReadonlySet<number> = new Set([3, 7, 12, 16]);
 const MS = 1_000;
 
@@ -76,7 +76,7 @@ export class GrpcEtcd implements Etcd {
   }
 
   /**
-   * Each keep-alive has a stream of its own. On a common one, a late answer could be taken for that
+   * Each keep-alive has a stream of its own. On a common one, a late answer could pass for that
    * of a later keep-alive, and the lease for longer than it is.
    */
   keepAlive(leaseId: string, deadlineMs: number, answer: Answer<{ readonly ttlMs: number }>): void {
@@ -204,7 +204,7 @@ export class GrpcEtcd implements Etcd {
   }
 }
 
-/** An alarm among the errors of a member; that it has no leader is one of them, too. */
+/** Alarms among the errors of a member; a missing leader is an error too. */
 const ALARM = /\balarm:/;
 
 const GONE = {
@@ -221,7 +221,7 @@ function requestOf<Input extends DescMessage>(
   return { path, message: toBinary(method.input, create(method.input, request)) };
 }
 
-/** Unknown when the bytes are not such a message: what became of the call is open. */
+/** Unknown for malformed bytes: the outcome of the call is open. */
 function replyIn<Output extends DescMessage, Value>(
   { output }: Method<DescMessage, Output>,
   bytes: Buffer,
@@ -249,7 +249,7 @@ function safe(value: bigint): number {
   return number;
 }
 
-/** Only answers that say so mean that nothing changed. */
+/** Only an explicit refusal means an unchanged store. */
 function refusalIn({ status, reason }: CallEnd): Exclude<Reply<never>, { readonly kind: "done" }> {
   const refusal = status === null ? null : refusalOf(status, reason);
   return refusal === null ? { kind: "unknown", reason } : { kind: "refused", refusal, reason };
@@ -288,23 +288,23 @@ function eventOf({ type, kv }: Event): WatchEvent {
 
 // gRPC over HTTP/2 (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md): a call is a
 // stream, a message has a prefix of five bytes, and the trailers say how the call ended. All calls
-// to a server share one connection, which is opened when a call needs it.
+// to a server share one connection, opened on demand.
 
 const OK = 0;
 const PREFIX_BYTES = 5;
 /** A frame of the log with all its parts is half as long. */
 const MESSAGE_BYTES_MAX = 512 * 1024 * 1024;
-/** What a server may send ahead on a stream, and on the connection. */
+/** Flow-control window of a stream, and of the connection. */
 const WINDOW_BYTES = 16 * 1024 * 1024;
 /** The limit of Node, in megabytes, would refuse calls while long messages are sent. */
 const SESSION_MEMORY_MB = 256;
-/** By default, etcd closes a connection that is probed each 5 s while it has nothing to send. */
+/** By default, etcd closes an idle connection probed every 5 s. */
 const PROBE_EVERY_MS = 6_000;
 const PROBE_DEADLINE_MS = 2_000;
 /** A connection has numbers for 2^30 streams. */
 const CALLS_MAX = 2 ** 29;
 
-/** How a call ended. */
+/** End of a call. */
 interface CallEnd {
   /** Null when the server did not say, so the connection was lost, or the answer was malformed. */
   readonly status: number | null;
@@ -418,8 +418,8 @@ export class GrpcChannel {
 }
 
 /**
- * Node can abort the process when a stream or its connection is ended within a callback of that
- * connection, because the native code still works on what has arrived.
+ * Node can abort the process when a stream or its connection is ended within a callback of the
+ * connection, because native code still handles the received bytes.
  */
 function afterCallbacks(end: () => void): void {
   setImmediate(end);
@@ -448,7 +448,7 @@ class Connection {
   readonly #session: http2.ClientHttp2Session;
   #callsLeft: number;
   #isProbing = false;
-  /** Counts what the server has sent. */
+  /** Counts messages of the server. */
   heard = 0;
 
   constructor(address: string, callsMax: number) {
@@ -500,7 +500,7 @@ class Connection {
   }
 }
 
-/** The message after its prefix: a zero, which says not compressed, and the length. */
+/** The message after its prefix: zero for uncompressed, and the length. */
 function writeFramed(stream: http2.ClientHttp2Stream, message: Uint8Array): void {
   const prefix = Buffer.alloc(PREFIX_BYTES);
   prefix.writeUInt32BE(message.length, 1);
@@ -511,14 +511,14 @@ function writeFramed(stream: http2.ClientHttp2Stream, message: Uint8Array): void
   stream.uncork();
 }
 
-/** Divides what arrives into messages. */
+/** Splits the byte stream into messages. */
 class MessageReader {
   #parts: Buffer[] = [];
   #bytes = 0;
   /** Nothing can be done before as many bytes have arrived. */
   #neededBytes = PREFIX_BYTES;
 
-  /** @throws Malformed when a message is compressed, which was not asked for, or too long. */
+  /** @throws Malformed for a compressed or oversized message. */
   take(chunk: Buffer, onMessage: (message: Buffer) => void): void {
     this.#parts.push(chunk);
     this.#bytes += chunk.length;

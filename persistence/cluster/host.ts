@@ -2,8 +2,8 @@
  * A host of a cluster: follows the leader until it leads itself, and leads until its lease ends.
  *
  * Ordering: a host leads once it has created the leader key, whose create revision is its token.
- * From then on no earlier leader can append, because every append names a token. So what this host
- * reads then is the whole log, and what it appends comes after it.
+ * From then on no earlier leader can append, because every append names a token. So this host
+ * reads the whole log then, and appends after it.
  */
 import { createHash } from "node:crypto";
 import type { MachineTime, Scheduler } from "../disk/clock.ts";
@@ -37,7 +37,7 @@ const DEADLINE_MS = 2_000;
 /** A client waits for the answer. */
 const CONFIRM_DEADLINE_MS = 600;
 const RETRY_DELAY_MS = 100;
-/** A host that gets a copy has this time to check it and to start. */
+/** Time for a joining host to check its copy and to start. */
 const KEEP_MS = 5 * 60_000;
 const TEND_EVERY_MS = 1_000;
 
@@ -48,7 +48,7 @@ export interface ClusterHostOptions extends ClusterOptions {
   /** The data folder. */
   readonly folder: string;
   readonly storeId: string;
-  /** The master secret, which all hosts of a cell share. */
+  /** The master secret, shared by all hosts of a cell. */
   readonly secret: string;
   readonly log: FollowedLog;
   /** Called at most once: this host must end. */
@@ -64,7 +64,7 @@ export interface LeadingLog {
   readonly mark: { readonly sequence: number } | null;
 }
 
-/** What a host compares with the key of the leader. */
+/** Compared with the key of the leader. */
 interface LeaderKey {
   readonly host: string;
   readonly secretMark: string;
@@ -86,7 +86,7 @@ export class ClusterHost {
   #follower: Follower | null = null;
   #led: Led | null = null;
   #log: LeadingLog | null = null;
-  /** Where the copies begin that other hosts get, and how long they may need the rest. */
+  /** Start of the copies for joining hosts, and until when they may need the rest. */
   #kept: { readonly place: FramePlace; readonly untilMs: number } | null = null;
   #isCaughtUp = false;
   #isCampaigning = false;
@@ -117,12 +117,12 @@ export class ClusterHost {
     return this.#log === null ? HostRole.TAKING_OVER : HostRole.LEADER;
   }
 
-  /** Whether no other host can lead now, so that what this host has in memory is the present. */
+  /** True while no other host can lead, so this host's memory is current. */
   get mayRead(): boolean {
     return this.#log !== null && this.#lease.isHeld;
   }
 
-  /** Whether etcd has room for more frames. */
+  /** etcd has room for more frames. */
   get hasRoom(): boolean {
     return this.#led!.trim.hasRoom;
   }
@@ -167,14 +167,14 @@ export class ClusterHost {
     this.#kept = { place, untilMs: nowMs + KEEP_MS };
   }
 
-  /** Gives the lease back, so that another host leads at once. */
+  /** Revokes the lease, so another host leads at once. */
   leave(done: () => void): void {
     const leaseId = this.#end();
     if (leaseId === null) done();
     else this.#options.etcd.revoke(leaseId, DEADLINE_MS, done);
   }
 
-  /** Finds out whether the cell has this store; the first host of a cell says which it has. */
+  /** Compares the store with the cell's; the first host of a cell sets it. */
   #join(): void {
     const { etcd, log, storeId } = this.#options;
     const base = { ...log.end, chain: Buffer.from(log.chain).toString("hex") };
@@ -354,12 +354,12 @@ export class ClusterHost {
     return this.#log?.place ?? this.#options.log.synced;
   }
 
-  /** @returns Where a copy begins that still needs the log. */
+  /** @returns Start of a copy in progress. */
   #keptAt(nowMs: number): FramePlace | undefined {
     return this.#kept !== null && nowMs < this.#kept.untilMs ? this.#kept.place : undefined;
   }
 
-  /** Says how far this host is, and lets the leader remove what others have. */
+  /** Publishes this host's position, and lets the leader trim. */
   #tend(): void {
     const { log, time } = this.#options;
     const place = this.#onDisk;
@@ -383,7 +383,7 @@ export class ClusterHost {
     this.#options.onFault(fault);
   }
 
-  /** @returns The lease, which still exists. */
+  /** @returns The lease, still alive. */
   #end(): string | null {
     this.#hasEnded = true;
     this.#log = null;
@@ -400,7 +400,7 @@ function markOf(secret: string): string {
   return createHash("sha256").update(secret).digest("hex").slice(0, 16);
 }
 
-// What the hosts of a cell say about themselves, and how far this host is behind the leader.
+// Published statuses of the hosts of a cell, and this host's lag.
 
 const HOSTS_DEADLINE_MS = 900;
 
@@ -421,7 +421,7 @@ class Hosts {
   #leader: ClusterStatus["leader"] = null;
   #etcd: MemberStatus | null = null;
   #own: Own | null = null;
-  /** Since when the leader has had records that this host lacks; null when it lacks none. */
+  /** Start of the present lag; null when this host lacks no record. */
   #behindSinceMs: number | null = null;
 
   constructor(options: HostsOptions) {
@@ -439,7 +439,7 @@ class Hosts {
     return this.#hosts.filter(({ host }) => host !== this.#options.host);
   }
 
-  /** Tells the others about this host, and asks what they say. */
+  /** Publishes this host's status, and reads the others'. */
   tell(own: Own, leaseId: string | null): void {
     const { etcd, keys, host, address, time } = this.#options;
     this.#own = own;
@@ -482,9 +482,9 @@ class Hosts {
   }
 }
 
-// Answers that wait until etcd has said that this host still leads. One linearizable read serves
-// all answers of a turn, and those that come while it is under way wait for the next one: it must
-// begin after what they answer was read.
+// Answers held back until etcd confirms this host as leader. One linearizable read serves
+// all answers of a turn, and later ones wait for the next read: it must
+// begin after the answered read.
 
 export interface ConfirmationsOptions {
   readonly scheduler: Scheduler;
@@ -503,7 +503,7 @@ export class Confirmations {
     this.#options = options;
   }
 
-  /** Calls back, in order, once etcd has answered a read that began after this call. */
+  /** Calls back, in order, once etcd has answered a later read. */
   add(done: () => void): void {
     this.#waiting.push(done);
     if (this.#isAsking) return;

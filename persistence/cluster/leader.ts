@@ -1,5 +1,5 @@
 /**
- * Makes frames of the leader durable on a majority. Each frame is one key, which is created only
+ * Makes frames of the leader durable on a majority. Each frame is one key, created only
  * while this host leads and only if nothing is there yet.
  */
 import { assert } from "../../engine/assert.ts";
@@ -16,9 +16,9 @@ import {
 } from "./etcd.ts";
 import { EtcdRefused, LeadershipLost } from "./options.ts";
 
-/** How long one attempt may take: about one election of etcd. */
+/** Deadline of one attempt: about one election of etcd. */
 const APPEND_DEADLINE_MS = 600;
-/** Before another attempt: a member that is down refuses connections at once. */
+/** Before another attempt: a stopped member refuses connections at once. */
 const RETRY_DELAY_MS = 20;
 /** etcd takes requests of 1.5 MiB by default. */
 export const PART_BYTES_MAX = 1024 * 1024;
@@ -130,7 +130,7 @@ export class Replicator {
 
 /** Keep-alives for each duration of the lease. */
 const BEATS = 4;
-/** The part of the lease that is not relied on, because the clocks of two machines drift. */
+/** Unused share of the lease: the clocks of two machines drift. */
 const MARGIN_SHARE = 8;
 
 export interface LeaseOptions {
@@ -138,7 +138,7 @@ export interface LeaseOptions {
   readonly time: MachineTime;
   readonly scheduler: Scheduler;
   readonly leaseMs: number;
-  /** A lease was granted: the first one, or another after one that ended. */
+  /** A lease was granted: the first, or one after an expired one. */
   readonly onGranted: (leaseId: string) => void;
   /** The lease has ended: its keys are gone. @returns Whether to ask for another one. */
   readonly onEnded: () => boolean;
@@ -150,7 +150,7 @@ export class Lease {
   readonly #options: LeaseOptions;
   #leaseId: string | null = null;
   #heldUntilMs = 0;
-  /** Keep-alives that were sent from this moment on count, also after a lapse. */
+  /** Keep-alives sent from this moment on count, also after a lapse. */
   #provenMs = 0;
   #isStopped = false;
 
@@ -163,7 +163,7 @@ export class Lease {
     return this.#leaseId;
   }
 
-  /** Whether the lease certainly has not ended yet. */
+  /** The lease certainly has not ended yet. */
   get isHeld(): boolean {
     return this.#options.time.runningMs() < this.#heldUntilMs;
   }
@@ -174,7 +174,7 @@ export class Lease {
     this.#grant();
   }
 
-  /** Keeps it alive no longer. @returns The lease, which the caller may revoke; null for none. */
+  /** Keeps it alive no longer. @returns The lease, for the caller to revoke; null for none. */
   stop(): string | null {
     this.#isStopped = true;
     this.#heldUntilMs = 0;
@@ -182,9 +182,9 @@ export class Lease {
   }
 
   /**
-   * To be called when a linearizable call that was sent after a lapse has found a key of the lease.
+   * To be called when a linearizable call, sent after a lapse, has found a key of the lease.
    *
-   * After a lapse a keep-alive alone proves nothing: a leader of etcd that was paused or cut off
+   * After a lapse a keep-alive alone proves nothing: a paused or cut-off leader of etcd
    * answers it too, although the lease may have ended meanwhile.
    */
   prove(): void {
@@ -238,16 +238,16 @@ export class Lease {
   }
 }
 
-// Removes from etcd the frames that two hosts have on their own disks, except the newest, and
+// Removes frames from etcd once two hosts have them on disk, except the newest, and
 // compacts.
 
-/** Frames for hosts that restart, that are slow, or that join from a copy. */
+/** Frames for slow, restarting and joining hosts. */
 const KEPT_BYTES = 64 * 1024 * 1024;
-/** At most so much stays for a host that gets a copy at the moment. */
+/** Retained at most for a copy in progress. */
 const KEPT_FOR_COPIES_BYTES = 512 * 1024 * 1024;
-/** Without a second host that has them, frames stay; beyond this no record is accepted. */
+/** Frames on one host only stay; beyond this no record is accepted. */
 export const RETAINED_BYTES_MAX = 1024 * 1024 * 1024;
-/** Less is not worth a compaction, which costs etcd some 20 ms. */
+/** Less is not worth a compaction: about 20 ms of etcd. */
 const STEP_BYTES = 4 * 1024 * 1024;
 /** The statuses of the hosts leave old revisions too. */
 const STEP_EVERY_MS = 60_000;
@@ -285,7 +285,7 @@ export class Trim {
     return this.#retainedBytes;
   }
 
-  /** Whether etcd has room for more frames. */
+  /** etcd has room for more frames. */
   get hasRoom(): boolean {
     return this.#retainedBytes < RETAINED_BYTES_MAX;
   }
@@ -297,7 +297,7 @@ export class Trim {
   }
 
   /**
-   * Removes what may be removed. To be called from time to time, after the first frame.
+   * Trims. To be called from time to time, after the first frame.
    * @param own - Of this host.
    * @param others - Of all other live hosts.
    */
@@ -335,7 +335,7 @@ export class Trim {
     });
   }
 
-  /** Where the frames begin that stay in any case. The last frame is always one of them. */
+  /** Start of the frames retained in any case, the last one always included. */
   #beforeKept(): FramePlace {
     let bytes = 0;
     let index = this.#retained.length - 1;

@@ -1,4 +1,4 @@
-/** A member of etcd whose calls another thread makes: what both sides of the thread say. */
+/** A member of etcd, called from another thread: both sides of the thread. */
 import { assert } from "../../engine/assert.ts";
 import {
   emitterOf,
@@ -191,10 +191,10 @@ export function serveEtcd(port: ThreadPort<ToWorker<EtcdProgram>>, etcd: Etcd): 
   });
 }
 
-/** What has pairs: the results of a range and of a transaction. */
+/** Results with pairs: of a range and of a transaction. */
 type Paired = Partial<Pick<RangeResult, "pairs"> & Pick<TransactionResult, "found">> | null;
 
-/** A message copies the whole memory that a value is a part of. */
+/** A message would copy all memory around a value. */
 function compacted(reply: Reply<unknown>): Reply<unknown> {
   return mapPairs(reply, compactedPair);
 }

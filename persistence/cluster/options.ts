@@ -1,4 +1,4 @@
-/** The options of a host of a cluster, and what it says about itself and the others. */
+/** Options and status of a host of a cluster. */
 import { ExitCode, StoreFault } from "../disk/faults.ts";
 import type { FramePlace } from "../log/frame.ts";
 import type { Etcd, MemberStatus } from "./etcd.ts";
@@ -8,28 +8,28 @@ export interface ClusterOptions {
   readonly etcd: Etcd;
   /** The prefix of all keys: the same on all hosts of the cell. */
   readonly cell: string;
-  /** The name of this host, which no other host of the cell has. */
+  /** The name of this host, unique in its cell. */
   readonly host: string;
-  /** Where clients reach this host, for messages. */
+  /** Address for clients, for messages. */
   readonly address: string;
-  /** How long this host leads without hearing from etcd; 2,000 by default. */
+  /** Lease: time to lead without hearing from etcd; 2,000 by default. */
   readonly leaseMs?: number | undefined;
-  /** Whether every answer of the leader waits until etcd has said that it still leads. */
+  /** Every answer of the leader waits until etcd confirms its leadership. */
   readonly strictReads?: boolean | undefined;
   /** Called once, when the log has been read: from then on the status can be asked for. */
   readonly onStanding?: ((host: ClusterView) => void) | undefined;
-  /** Called once, when etcd has said that the cell has this store: from then on it is followed. */
+  /** Called once, when etcd has confirmed the store of the cell: from then on it is followed. */
   readonly onJoined?: (() => void) | undefined;
 }
 
 export const LEASE_MS = 2_000;
 
-/** What an open host shows of the cluster. */
+/** An open host's view of the cluster. */
 export interface ClusterView {
   status(): ClusterStatus;
   /** Stops following or leading without waiting for anything: the process ends. */
   leave(done: () => void): void;
-  /** A copy for another host begins: for a while, etcd keeps what comes after it. */
+  /** A copy for another host begins: for a while, etcd keeps the frames after it. */
   keepLog(): void;
 }
 
@@ -42,14 +42,14 @@ export const HostRole = {
 } as const;
 export type HostRole = (typeof HostRole)[keyof typeof HostRole];
 
-/** What a host says about itself, in its key. */
+/** Status of a host, in its key. */
 export interface HostStatus extends FramePlace {
   readonly host: string;
   readonly address: string;
   readonly role: HostRole;
   /** The last record on its disk. */
   readonly sequence: number;
-  /** Where a copy of its log begins that another host gets; absent without one. */
+  /** Start of a copy for another host; absent without one. */
   readonly keepFrom?: FramePlace | undefined;
   /** Milliseconds since 1970, by its own clock. */
   readonly atMs: number;
@@ -59,14 +59,14 @@ export interface ClusterStatus {
   readonly cell: string;
   readonly host: string;
   readonly role: HostRole;
-  /** Whether this host leads, and may answer reads. */
+  /** This host leads, and may answer reads. */
   readonly mayRead: boolean;
   readonly leader: { readonly host: string; readonly address: string } | null;
   /** All live hosts, as they last said. */
   readonly hosts: readonly HostStatus[];
-  /** How long this host has lacked records that the leader has, in milliseconds. */
+  /** Lag behind the leader, in milliseconds. */
   readonly lagMs: number;
-  /** Records that the leader has and this host lacks. */
+  /** Lag behind the leader, in records. */
   readonly lagRecords: number;
   /** Bytes of frames in etcd, on the leader. */
   readonly retainedBytes: number;
@@ -77,7 +77,7 @@ export interface ClusterStatus {
 // Why a host of a cluster ends.
 
 /**
- * Another host leads, or may lead. Everything that this host has acknowledged is in the log. After
+ * Another host leads, or may lead. Everything acknowledged by this host is in the log. After
  * a restart it follows the new leader.
  */
 export class LeadershipLost extends StoreFault {
@@ -103,7 +103,7 @@ export class TooFarBehind extends StoreFault {
   }
 }
 
-/** The data folder has another store, or records that the cluster never acknowledged. */
+/** The data folder has another store, or records never acknowledged by the cluster. */
 export class NotOfThisCell extends StoreFault {
   override readonly name = "NotOfThisCell";
   readonly exitCode = ExitCode.CONFIGURATION;
@@ -113,7 +113,7 @@ export class NotOfThisCell extends StoreFault {
   }
 }
 
-/** The keys of this host would not be those of the host that leads. */
+/** The keys of this host would differ from the leader's. */
 export class OtherSecret extends StoreFault {
   override readonly name = "OtherSecret";
   readonly exitCode = ExitCode.CONFIGURATION;
@@ -126,7 +126,7 @@ export class OtherSecret extends StoreFault {
   }
 }
 
-/** A request to etcd was refused for a reason that trying again does not remove. */
+/** etcd refused a request for good: a retry does not help. */
 export class EtcdRefused extends StoreFault {
   override readonly name = "EtcdRefused";
   readonly exitCode = ExitCode.LEADERSHIP_LOST;

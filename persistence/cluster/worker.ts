@@ -1,4 +1,4 @@
-/** The program of the thread that makes the calls to etcd. */
+/** The program of the etcd thread. */
 import { workerData } from "node:worker_threads";
 import { portOfPromptThread } from "../disk/worker.ts";
 import { GrpcEtcd } from "./grpc-etcd.ts";

@@ -44,7 +44,7 @@ export class ServiceClock implements Clock {
 export interface Scheduler {
   /** Runs `task` at the end of this turn of the event loop, after all input of the turn. */
   soon(task: () => void): void;
-  /** Runs `task` once after the delay. @returns A function that cancels it. */
+  /** Runs `task` once after the delay. @returns Cancels it. */
   later(delayMs: number, task: () => void): () => void;
   /** Runs `task` periodically; does not keep the process alive. @returns As `later`. */
   every(periodMs: number, task: () => void): () => void;

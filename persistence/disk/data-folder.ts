@@ -1,6 +1,6 @@
 /**
- * The data folder: the identity of the store, its master secret, and the lock that lets one process
- * at a time use it. A folder that cannot be used is refused before anything in it changes.
+ * The data folder: the identity of the store, its master secret, and the lock for one process
+ * at a time use it. An unusable folder is refused before anything in it changes.
  */
 import type { Clock } from "../../engine/ports.ts";
 import { type Disk, namesIn, type ReadDisk } from "./disk.ts";
@@ -35,12 +35,12 @@ const LEFTOVERS: ReadonlySet<string> = new Set([
 
 export interface DataFolderOptions {
   readonly disk: Disk;
-  /** Path of the folder, which is created if it does not exist. */
+  /** Path of the folder, created on demand. */
   readonly folder: string;
   readonly clock: Clock;
   /** The master secret, 64 hexadecimal digits, when it is not kept in the folder. */
   readonly secret?: string | undefined;
-  /** The number of the cell, 0 by default. A store keeps that with which it was made. */
+  /** The number of the cell, 0 by default. A store keeps its first one. */
   readonly cell?: number | undefined;
   /** The name of the cell of a cluster; by default the store is on a single host. */
   readonly clusterCell?: string | undefined;
@@ -48,7 +48,7 @@ export interface DataFolderOptions {
   readonly randomBytes: (count: number) => Buffer;
 }
 
-/** A store, and the data folder that it is in. */
+/** A store, and its data folder. */
 export interface StorePlace<AnyDisk extends ReadDisk = Disk> {
   readonly disk: AnyDisk;
   /** Path of the data folder. */
@@ -63,20 +63,20 @@ export interface DataFolder {
   readonly storeId: string;
   /** The master secret, 64 hexadecimal digits, lower case. */
   readonly secret: string;
-  /** Whether this call created the store. */
+  /** This call created the store. */
   readonly isFresh: boolean;
-  /** Whether the store has ever had a log: if so, a missing log is damage. */
+  /** The store has had a log: a missing log is damage then. */
   readonly hasLog: boolean;
-  /** Paths that other users could read until this call took their rights away. */
+  /** Paths readable by other users until this call. */
   readonly madePrivate: readonly string[];
-  /** Records that the store has a log. To be called once its first segment is on disk. */
+  /** Records the existence of the log. To be called once its first segment is on disk. */
   markHasLog(): void;
   /**
    * Records the version of the store's formats, so that an earlier version of the program refuses
    * it clearly. To be called once everything is checked, before anything is written.
    */
   upgrade(): void;
-  /** Writes a file that this user alone can read. @returns Its path. */
+  /** Writes a file readable by this user alone. @returns Its path. */
   writeSecret(name: string, text: string): string;
   close(): void;
 }
@@ -122,7 +122,7 @@ function makePrivate(disk: Disk, folder: string): string[] {
   return [folder, ...paths].filter((path) => disk.makePrivateNow?.(path) === true);
 }
 
-/** Whether there is a store in the folder. */
+/** There is a store in the folder. */
 export function containsStore(disk: ReadDisk, folder: string): boolean {
   return namesIn(disk, folder).includes(STORE);
 }
@@ -147,7 +147,7 @@ export function takeFolder(disk: Disk, folder: string): () => void {
   return lockOrRefuse(folder, (path) => disk.lockNow(path));
 }
 
-/** Created by the disk, which makes files private to this user. */
+/** Created by the disk: private to this user. */
 function makeLock(disk: Disk, folder: string): void {
   if (namesIn(disk, folder).includes(LOCK)) return;
   disk.createNow(`${folder}/${LOCK}`).closeNow();
@@ -233,7 +233,7 @@ type Store = Pick<DataFolder, "storeId" | "secret" | "isFresh" | "hasLog"> & {
   readonly cell: number;
 };
 
-/** What `store.json` has. */
+/** Content of `store.json`. */
 type StoreFile = Pick<Store, "version" | "storeId" | "createdAt" | "cell" | "hasLog">;
 
 /** Records the present version of the formats, if the store has an earlier one. */
@@ -300,20 +300,20 @@ function writeText(disk: Disk, folder: string, name: string, text: string): void
   writeFileNow(disk, folder, name, Buffer.from(text, "utf8"));
 }
 
-// The cell that a data folder belongs to, in a file of its own. A host that is started with another
+// The cell of a data folder, in a file of its own. A host started with another
 // cell, or without one, would book the seats of its store a second time.
 
 /** Whoever removes it takes the store out of its cell. */
 export const CLUSTER_CELL = "cluster-cell";
 
-/** To be called once etcd has said that the cell has this store. @throws DiskFault. */
+/** To be called once etcd has confirmed the store of the cell. @throws DiskFault. */
 export function keepClusterCell(disk: Disk, folder: string, cell: string): void {
   if (namesIn(disk, folder).includes(CLUSTER_CELL)) return;
   writeFileNow(disk, folder, CLUSTER_CELL, Buffer.from(`${cell}\n`, "utf8"));
 }
 
 /**
- * @param given - The name of the cell that the store is opened for; undefined for a single host.
+ * @param given - The name of the cell; undefined for a single host.
  * @throws FolderRefused when the folder belongs to another one.
  */
 function ensureClusterCell(disk: ReadDisk, folder: string, given: string | undefined): void {

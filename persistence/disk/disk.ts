@@ -1,6 +1,6 @@
 /**
- * The disk, with only the operations that the store needs, and the real one. The only file that
- * uses `node:fs`. Operations named `…Now` block and throw a `DiskFault`: for starts, recovery and
+ * The disk, reduced to the operations of the store, and the real one. The only file to
+ * use `node:fs`. Operations named `…Now` block and throw a `DiskFault`: for starts, recovery and
  * other threads. The others run in the thread pool and call back: for the log of a running engine.
  */
 import fs from "node:fs";
@@ -41,7 +41,7 @@ export interface DiskFile {
    * `writeThrough` of the file. @returns Bytes written, perhaps fewer than given.
    */
   readonly writeThroughNow?: ((source: Uint8Array, position: number) => number) | undefined;
-  /** Data, and the metadata that is needed to read it back (fdatasync). */
+  /** Data, and the metadata needed to read it back (fdatasync). */
   syncData(done: Done): void;
   /** Data and metadata (fsync). */
   syncAll(done: Done): void;
@@ -81,7 +81,7 @@ export interface CopyDisk extends Disk {
   removeFolderNow(path: string): void;
 }
 
-/** The part of a file, and of a disk, that changes nothing. */
+/** The read-only part of a file, and of a disk. */
 export type ReadFile = Pick<DiskFile, "path" | "sizeNow" | "readNow" | "closeNow">;
 export interface ReadDisk {
   listNow(path: string): string[] | null;
@@ -95,7 +95,7 @@ export function namesIn(disk: ReadDisk, folder: string): string[] {
 
 /** On other platforms a write with `O_DSYNC` may stop in the drive's own cache. */
 const HAS_WRITE_THROUGH = process.platform === "linux";
-/** For writes that are on disk when they return. */
+/** For writes durable on return. */
 const THROUGH = fs.constants.O_WRONLY | fs.constants.O_DSYNC;
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;

@@ -1,6 +1,6 @@
 /**
- * The faults of a store as typed errors. Each has a message of one line that names the cause and
- * the remedy, and the exit code of a process that ends because of it.
+ * The faults of a store as typed errors. Each has a message of one line with the cause and
+ * the remedy, and the exit code of the process.
  */
 
 /** Exit codes as in sysexits.h. */
@@ -18,12 +18,12 @@ export const ExitCode = {
 } as const;
 export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode];
 
-/** Every error that persistence throws on purpose. A failed `assert` is not one of them. */
+/** Every error thrown by persistence on purpose. A failed `assert` is not one of them. */
 export abstract class StoreFault extends Error {
   abstract readonly exitCode: ExitCode;
 }
 
-/** Remedies by error code: that of the operating system, or SHORT and TRUNCATED for our own. */
+/** Remedies by error code: of the operating system, or SHORT and TRUNCATED for our own. */
 const HINTS: Readonly<Record<string, string>> = {
   EACCES: "give this user the right to read and write there",
   EDQUOT: "raise the quota or free some space",
@@ -62,8 +62,8 @@ export class DiskFault extends StoreFault {
 
 /**
  * A write or sync of the log failed while the process was running. It is never retried: after a
- * failed sync the kernel may report success for data that it has dropped. A restart recovers
- * everything that was acknowledged.
+ * failed sync the kernel may report success for dropped data. A restart recovers
+ * everything acknowledged.
  */
 export class LogFailed extends StoreFault {
   override readonly name = "LogFailed";
@@ -76,7 +76,7 @@ export class LogFailed extends StoreFault {
   }
 }
 
-/** Bytes that violate their format. Becomes a `LogCorrupt` where the position is known. */
+/** Bytes violating their format. Becomes a `LogCorrupt` where the position is known. */
 export class Malformed extends Error {
   override readonly name = "Malformed";
   readonly expected: string;
@@ -92,7 +92,7 @@ export class Malformed extends Error {
 type Kind = abstract new (...given: never[]) => Error;
 
 /**
- * For a `catch` that handles only some kinds of errors.
+ * For a `catch` of some kinds of errors only.
  * @throws The error itself when it is of none of the kinds.
  */
 export function only<Kinds extends readonly Kind[]>(
@@ -102,12 +102,12 @@ export function only<Kinds extends readonly Kind[]>(
   if (!kinds.some((kind) => error instanceof kind)) throw error;
 }
 
-/** The message of an error; anything else that was thrown, as text. */
+/** The message of an error; anything else thrown, as text. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** For damage that remains after a restart. */
+/** For damage surviving a restart. */
 const REMEDIES =
   "restore a backup; `frontrow verify` lists all damage, `frontrow repair` saves the rest";
 

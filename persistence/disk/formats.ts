@@ -1,16 +1,16 @@
 /**
  * The versions of the formats in a data folder, in one place. The version of the store rises with
- * any other and is checked first, so a folder that a process opens has only versions that it reads.
- * `FORMATS.md` beside this folder says what they are.
+ * any other and is checked first, so an open folder has only readable versions.
+ * See `FORMATS.md` beside this folder.
  */
 import { ExitCode, StoreFault } from "./faults.ts";
 
 interface Format {
   /** In messages. */
   readonly name: string;
-  /** The version that is written. */
+  /** The written version. */
   readonly version: number;
-  /** The oldest version that is read. */
+  /** The oldest readable version. */
   readonly oldest: number;
 }
 
@@ -24,7 +24,7 @@ export const FORMATS = {
   deliveries: { name: "deliveries of webhooks", version: 1, oldest: 1 },
 } as const satisfies Readonly<Record<string, Format>>;
 
-/** A store of a version that this program does not read. It is not damaged; nothing was changed. */
+/** A store of another version. It is not damaged; nothing was changed. */
 export class OtherFormat extends StoreFault {
   override readonly name = "OtherFormat";
   readonly exitCode = ExitCode.CONFIGURATION;

@@ -7,7 +7,7 @@ export interface FileLock {
 }
 
 /**
- * Locks a database file that serves only as a lock, and creates it if it does not exist. The kernel
+ * Locks a database file serving only as a lock, and creates it on demand. The kernel
  * holds the lock, so it never outlives the process.
  * @returns null when another process holds it. @throws SqlFault.
  */
@@ -20,7 +20,7 @@ export function lockFile(path: string): FileLock | null {
 }
 
 /**
- * Like `lockFile`, but for any number of readers at a time, never together with that lock.
+ * Like `lockFile`, but for any number of readers at a time, never together with it.
  * @returns null while `lockFile` holds it. @throws SqlFault.
  */
 export function shareLockedFile(path: string): FileLock | null {
@@ -52,17 +52,17 @@ export type SqlRow = Readonly<Record<string, unknown>>;
 
 /** An open database. Each statement is prepared once. All methods throw `SqlFault`. */
 export interface SqlFile {
-  /** Runs any number of statements that return no rows. */
+  /** Runs any number of statements without rows. */
   execute(sql: string): void;
-  /** Runs one statement that returns no rows. */
+  /** Runs one statement without rows. */
   run(sql: string, ...values: readonly SqlValue[]): void;
   /** Reads rows one at a time. */
   rows(sql: string, ...values: readonly SqlValue[]): Iterable<SqlRow>;
-  /** Reads all rows at once, which is faster. */
+  /** Reads all rows at once: faster. */
   list(sql: string, ...values: readonly SqlValue[]): readonly SqlRow[];
   /** Reads the first row. */
   row(sql: string, ...values: readonly SqlValue[]): SqlRow | undefined;
-  /** Statements that are prepared now. */
+  /** Prepared statements. */
   readonly statementCount: number;
   close(): void;
 }
@@ -70,7 +70,7 @@ export interface SqlFile {
 /** An operation of SQLite failed, for example because of a damaged file or a full disk. */
 export class SqlFault extends Error {
   override readonly name = "SqlFault";
-  /** Whether the content of the file is damaged. */
+  /** The content of the file is damaged. */
   readonly isDamage: boolean;
   readonly isBusy: boolean;
 
@@ -98,8 +98,8 @@ export function readSqlFile<T>(path: string, read: (sql: SqlFile) => T): T {
 }
 
 /**
- * Removes the files that SQLite keeps beside a file of `openSqlWriter`, unless that is in use: a
- * reader creates them and cannot remove them; the last connection that may write does.
+ * Removes SQLite's files beside an unused file of `openSqlWriter`: a
+ * reader creates them and cannot remove them; the last writable connection does.
  */
 export function removeFilesBeside(path: string): void {
   try {
@@ -115,14 +115,14 @@ export function removeFilesBeside(path: string): void {
   }
 }
 
-/** @returns The first problem that SQLite finds in the file; null when it is sound. */
+/** @returns The first problem found by SQLite; null for a sound file. */
 export function problemIn(sql: SqlFile): string | null {
   const problem = sql.row("PRAGMA quick_check(1)")?.["quick_check"];
   return problem === "ok" ? null : String(problem);
 }
 
 /**
- * Opens an empty file that this process alone fills once. There is no journal on disk and no sync:
+ * Opens an empty file, filled once by this process alone. There is no journal on disk and no sync:
  * the caller must sync the file before renaming it. @throws SqlFault.
  */
 export function fillSqlFile(path: string): SqlFile {
@@ -156,7 +156,7 @@ const FILLING = [
   "temp_store = MEMORY",
 ];
 
-/** Statements that stay prepared. */
+/** Prepared statements, at most. */
 export const STATEMENTS_MAX = 500;
 
 function open(path: string, options: Database.Options, settings: readonly string[]): SqlFile {
@@ -169,7 +169,7 @@ function open(path: string, options: Database.Options, settings: readonly string
   const prepared = (sql: string) => {
     let statement = statements.get(sql);
     if (statement === undefined) {
-      // The texts depend on what callers ask for, so there may be any number of them.
+      // Texts depend on the callers, so their number is unbounded.
       if (statements.size >= STATEMENTS_MAX) statements.clear();
       statements.set(sql, (statement = database.prepare(sql)));
     }

@@ -1,6 +1,6 @@
 /**
- * Complete reads and writes on a disk that may do less than asked. A short write is followed by one
- * more, which reports the reason: a full disk reports it only then.
+ * Complete reads and writes on a disk with short operations. A short write is followed by one
+ * more for the reason: a full disk reports it only then.
  */
 import { dirname } from "node:path";
 import {
@@ -13,7 +13,7 @@ import {
 } from "./disk.ts";
 import { DiskFault } from "./faults.ts";
 
-/** Ends the name of an unfinished file, which the next start removes. */
+/** Ends the name of an unfinished file, removed by the next start. */
 export const TEMPORARY_SUFFIX = ".tmp";
 
 export function writeAll(file: DiskFile, bytes: Uint8Array, position: number, done: Done): void {
@@ -21,7 +21,7 @@ export function writeAll(file: DiskFile, bytes: Uint8Array, position: number, do
 }
 
 /**
- * Calls back when all bytes are on disk. It is a single operation where the disk supports that,
+ * Calls back when all bytes are on disk. It is a single operation where supported,
  * because each operation occupies a thread of the pool.
  */
 export function writeAllThrough(
@@ -60,7 +60,7 @@ export function writeAllNow(file: DiskFile, bytes: Uint8Array, position: number)
   writeWholeNow(file, "writeNow", bytes, position);
 }
 
-/** All bytes are on disk when it returns. Only for a file that has `writeThroughNow`. */
+/** All bytes are on disk when it returns. Only for a file with `writeThroughNow`. */
 export function writeAllThroughNow(file: DiskFile, bytes: Uint8Array, position: number): void {
   writeWholeNow(file, "writeThroughNow", bytes, position);
 }
@@ -145,7 +145,7 @@ export function removeTemporary(disk: Disk, folder: string): void {
   }
 }
 
-/** Makes the folder and its missing parents, which then survive a power cut. */
+/** Makes the folder and its missing parents, durable on return. */
 export function makeFoldersNow(disk: Disk, path: string): void {
   if (disk.listNow(path) !== null) return;
   const parent = dirname(path);

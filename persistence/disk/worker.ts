@@ -50,7 +50,7 @@ export type Reply<Result> =
 export interface Thread<Message> {
   /** Sends a message; the memory in `transfer` moves to the thread. */
   post(message: Message, transfer?: readonly ArrayBuffer[]): void;
-  /** Whether the process stays alive for the thread. */
+  /** Keeps the process alive for the thread. */
   keepAlive(isNeeded: boolean): void;
   /** Ends the thread at once, whatever it is doing. Settles when it has ended. */
   terminate(): Promise<void>;
@@ -64,7 +64,7 @@ export interface ThreadEvents<Message> {
   readonly exit: () => void;
 }
 
-/** Starts a thread that runs one particular program. */
+/** Starts a thread with one particular program. */
 export type StartThread<Data, Message, Answered> = (
   data: Data,
   events: ThreadEvents<Answered>,
@@ -118,7 +118,7 @@ export class WorkerClient<P extends Program> {
     return this.#running?.pending.size ?? 0;
   }
 
-  /** Settles when the worker that runs now has ended. */
+  /** Settles when the present worker has ended. */
   get ended(): Promise<void> {
     return this.#running?.ended ?? Promise.resolve();
   }
@@ -140,7 +140,7 @@ export class WorkerClient<P extends Program> {
     thread.post({ id, name, argument }, transfer);
   }
 
-  /** Sends a notice, which is not answered. A worker that does not run gets none. */
+  /** Sends a notice, without an answer. Does not start a worker. */
   tell<K extends NameOf<P>>(
     name: K,
     argument: Argument<P, K>,
@@ -149,7 +149,7 @@ export class WorkerClient<P extends Program> {
     this.#running?.thread.post({ id: 0, name, argument }, transfer);
   }
 
-  /** Whether the process stays alive for the worker. */
+  /** Keeps the process alive for the worker. */
   keepAlive(isNeeded: boolean): void {
     this.#running?.thread.keepAlive(isNeeded);
   }
@@ -210,7 +210,7 @@ export class Transferred<Result> {
   }
 }
 
-/** Returned by a handler that answers later. */
+/** Returned by a handler to answer later. */
 export const LATER = Symbol("later");
 
 /** Answers one request, once. */
@@ -227,7 +227,7 @@ export type Handlers<P extends Program> = {
   ) => ResultOf<P, K> | Transferred<ResultOf<P, K>> | typeof LATER;
 };
 
-/** Handles requests in the order of their arrival. A notice that fails ends the thread. */
+/** Handles requests in the order of their arrival. A failing notice ends the thread. */
 export function serve<P extends Program>(
   port: ThreadPort<ToWorker<P>>,
   handlers: Handlers<P>,
@@ -271,7 +271,7 @@ interface HeapLimits {
 
 /**
  * The JavaScript heap of a thread, and the part of it for new objects. The lower these limits, the
- * less garbage there is when it is collected: by default, up to three times what is in use.
+ * less garbage there is when it is collected: by default, up to three times the memory in use.
  */
 const HEAP_LIMITS: HeapLimits = { maxOldGenerationSizeMb: 1_024, maxYoungGenerationSizeMb: 16 };
 
@@ -296,7 +296,7 @@ export function workerThread<Data, Message, Answered>(
   };
 }
 
-/** @returns The port of the thread, whose priority is that of the engine. */
+/** @returns The port of the thread, at the engine's priority. */
 export function portOfPromptThread(): MessagePort {
   assert(parentPort !== null, "the program of a thread runs in one");
   return parentPort;

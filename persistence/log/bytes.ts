@@ -14,7 +14,7 @@ export const TEXT_UNIT_BYTES_MAX = 3;
 const NO_WORDS = new Uint32Array(0);
 /** A power of two. */
 const RECENT_TEXTS = 256;
-/** Longer ones are not kept, so that they do not fill the memory. */
+/** Longer ones are not kept: they would fill the memory. */
 const RECENT_TEXT_LENGTH_MAX = 64;
 const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
@@ -24,7 +24,7 @@ const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
  */
 export class ByteWriter {
   bytes: Buffer;
-  /** A view of all of `bytes`. A `reserve` that grows replaces it. */
+  /** A view of all of `bytes`. A growing `reserve` replaces it. */
   view: DataView;
   /** Bytes in use. */
   length = 0;
@@ -81,7 +81,7 @@ export class ByteWriter {
     this.length += value.length;
   }
 
-  /** Overwrites a number that was written before. */
+  /** Overwrites an earlier number. */
   patchU32(at: number, value: number): void {
     assert(at + 4 <= this.length, "a patch is within the bytes written");
     this.view.setUint32(at, value, true);
@@ -98,7 +98,7 @@ export class ByteWriter {
 }
 
 /**
- * ASCII texts that were read lately: sessions and hold types repeat, and making a text takes a call
+ * Interned recent ASCII texts: sessions and hold types repeat, and making a text takes a call
  * to C++. A text takes the place of an earlier one.
  */
 const recentTexts: string[] = Array.from({ length: RECENT_TEXTS }, () => "");
@@ -164,7 +164,7 @@ export class ByteReader {
     return (recentTexts[place] = this.#bytes.toString("latin1", start, this.at));
   }
 
-  /** Whether the bytes from `start` on are the text. */
+  /** The bytes from `start` on are the text. */
   #has(text: string, start: number): boolean {
     if (text.length !== this.at - start) return false;
     for (let i = 0; i < text.length; i++) {
@@ -212,7 +212,7 @@ export function storeU64(view: DataView, at: number, value: number): void {
   view.setUint32(at + 4, high, true);
 }
 
-/** Writes a count and that many 32-bit words. @returns The offset where they end. */
+/** Writes a count and that many 32-bit words. @returns Their end offset. */
 export function storeWords(view: DataView, at: number, words: Uint32Array): number {
   view.setUint32(at, words.length, true);
   let end = at + 4;
@@ -230,7 +230,7 @@ export function isU32(value: number): boolean {
   return value >>> 0 === value;
 }
 
-/** Whether it is a whole number that is not negative and exact as a double. */
+/** A non-negative whole number, exact as a double. */
 export function isCount(value: unknown): boolean {
   return Number.isSafeInteger(value) && Number(value) >= 0;
 }

@@ -293,7 +293,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
 
 /**
  * The zones of objects are stored as runs, because each seat of a large layout may have one. They
- * are puts of a table that does not exist, so a version that does not know them refuses the record.
+ * are puts of a table that does not exist, so an older version refuses the record.
  */
 const ZONE_RUNS = "zoneRuns";
 const RUN_NUMBERS = 3;
@@ -319,7 +319,7 @@ function isZoneRuns(put: CatalogPut | StoredRuns): put is StoredRuns {
   return put.table === ZONE_RUNS;
 }
 
-/** Whether a decoded value is what `storedRuns` makes. @param nextId - Ids are smaller. */
+/** A decoded value is of the form of `storedRuns`. @param nextId - Ids are smaller. */
 function isStoredRuns({ table, row }: Record<string, unknown>, nextId: unknown): boolean {
   if (table !== ZONE_RUNS || typeof row !== "object" || row === null) return false;
   const { id, runs } = row as Partial<StoredRuns["row"]>;
@@ -332,7 +332,7 @@ function isStoredRuns({ table, row }: Record<string, unknown>, nextId: unknown):
   return true;
 }
 
-/** The same as rows, which is what everyone but the engine reads. */
+/** The same as rows, for every reader but the engine. */
 function rowsOfRuns(stored: readonly StoredRuns[]) {
   const puts: CatalogPut[] = [];
   const removes: CatalogRemove[] = [];

@@ -8,27 +8,27 @@
 export const FAST_MS = 0.5;
 /** More records in one turn come from many clients, whose next requests need the engine. */
 export const RECORDS_MAX = 8;
-/** A write that held the engine so long was a stall of the disk. */
+/** A write of this length was a stall of the disk. */
 export const STALL_MS = 5;
 /** For so many times a stall the engine is not held again: stalls take a twentieth of its time. */
 export const REST_FACTOR = 20;
 /** A batch waits for others at most for this share of the usual time of a write. */
 const WAIT_SHARE = 1 / 2;
-/** And for fewer turns, on a clock that stands still. */
+/** And for fewer turns, on a stopped clock. */
 const TURNS_MAX = 32;
 /** The weight of the last write in the usual time. */
 const WEIGHT = 1 / 4;
-/** A longer write counts as one of this length: a single stall does not say what is usual. */
+/** A longer write counts as one of this length: a single stall is not usual. */
 const COUNTED_MS_MAX = 2 * FAST_MS;
 
 export class DirectWrites {
-  /** The time that a write takes usually, on any thread; before the first it may be anything. */
+  /** Usual time of a write, on any thread; unknown before the first. */
   #usualMs = COUNTED_MS_MAX;
   #restUntilMs = 0;
   /** Records of the last two batches. */
   #last = 0;
   #lastButOne = 0;
-  /** Turns that the open batch has waited. */
+  /** Turns waited by the open batch. */
   #turns = 0;
 
   /** @param nowMs - As all times here, on a monotonic clock. */
@@ -43,8 +43,8 @@ export class DirectWrites {
   }
 
   /**
-   * Whether a batch waits for another turn: for the next requests of clients that were answered a
-   * moment ago. They share a write then, which saves each of them most of the time of another.
+   * A batch waits for another turn: for the next requests of clients answered a
+   * moment ago. They share a write then, and save most of the time of another.
    */
   expectsMore(recordCount: number, waitedMs: number): boolean {
     const isWorthIt = recordCount < this.#recent && waitedMs < this.#usualMs * WAIT_SHARE;

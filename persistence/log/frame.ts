@@ -1,5 +1,5 @@
 /**
- * The frame: the format of one batch, which is on disk as a whole or not at all. No I/O. It
+ * The frame: the format of one batch, on disk as a whole or not at all. No I/O. It
  * consists of a header of 64 bytes, the records, and zeros up to a whole sector, because no sector
  * is ever written twice.
  *
@@ -22,12 +22,12 @@ import { Malformed } from "../disk/faults.ts";
 import { ensureFormat, FORMATS } from "../disk/formats.ts";
 import { isCount, isU32 } from "./bytes.ts";
 
-/** Version of segments and frames. When it rises, `frame.test.ts` says what else to do. */
+/** Version of segments and frames. When it rises, see `frame.test.ts`. */
 export const LOG_VERSION = FORMATS.log.version;
 export const SECTOR_BYTES = 512;
 export const FRAME_HEADER_BYTES = 64;
 const CHAIN_BYTES = 16;
-/** An open batch is far smaller, except for one very long record that may be added to it. */
+/** An open batch is far smaller, except with one very long record. */
 export const FRAME_BYTES_MAX = 256 * 1024 * 1024;
 
 /** "FRWF" as little-endian bytes. */
@@ -41,7 +41,7 @@ export const FrameFlag = {
   EPOCH_START: 1,
   /** Stores the durable mark when the log is idle; without records. */
   IDLE_MARKER: 2,
-  /** The last frame of a process that shut down cleanly; without records. */
+  /** The last frame of a clean shutdown; without records. */
   CLEAN_SHUTDOWN: 4,
 } as const;
 
@@ -61,7 +61,7 @@ export interface FrameHeader {
   readonly frameBytes: number;
 }
 
-/** Where a frame begins. */
+/** Start of a frame. */
 export interface FramePlace {
   /** Number of the segment. */
   readonly number: number;
@@ -69,7 +69,7 @@ export interface FramePlace {
   readonly offset: number;
 }
 
-/** @param done - Called once the frame is durable; never when that is not certain. */
+/** @param done - Called once the frame is durable; never without certainty. */
 export type CommitFrame = (frame: Buffer, place: FramePlace, done: () => void) => void;
 
 /** Rounds up to whole sectors. */
@@ -108,7 +108,7 @@ export function sealFrame(frame: Buffer, header: FrameHeader, chainBefore: Uint8
 }
 
 /**
- * @param bytes - A segment, or the part of it that contains the frame.
+ * @param bytes - A segment, or the part with the frame.
  * @returns null when there is no intact header at `at`. A header may be intact but out of place.
  */
 export function readFrameHeader(bytes: Buffer, at: number): FrameHeader | null {
@@ -130,7 +130,7 @@ export function readFrameHeader(bytes: Buffer, at: number): FrameHeader | null {
 
 /**
  * @param frame - The padded frame, with an intact header.
- * @returns False when the records or the zeros after them differ from those that were written.
+ * @returns False when the records or the zeros after them have changed.
  */
 export function payloadIsIntact(frame: Buffer): boolean {
   return frame.readUInt32LE(AT_PAYLOAD_CHECK) === payloadCheck(frame);
@@ -138,7 +138,7 @@ export function payloadIsIntact(frame: Buffer): boolean {
 
 /** Bytes of the chain's input before the records: the previous chain, bytes 0–7 and 12–47. */
 const CHAINED_BYTES = CHAIN_BYTES + AT_CHAIN - 4;
-/** A shorter input is hashed in one call, which takes a fifth of the time of a stream of two. */
+/** A shorter input is hashed in one call, in a fifth of the time of a stream of two. */
 const AT_ONCE_BYTES = 16 * 1024;
 const chained = Buffer.alloc(AT_ONCE_BYTES);
 
@@ -175,7 +175,7 @@ function payloadCheck(frame: Buffer): number {
 }
 
 // The name of a segment file and its first block: the store, the position in the log, the epoch,
-// and the chain that it continues. No I/O. The block has 4,096 bytes and is written once.
+// and the chain before it. No I/O. The block has 4,096 bytes and is written once.
 //
 // 0 "SEATWAL1"          16 store id, 16 bytes    48 u32 epoch        64 chain before, 16 bytes
 // 8 u16 version         32 u64 segment number    52 u32 zero       4092 u32 check (CRC-32)

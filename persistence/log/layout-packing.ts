@@ -10,7 +10,7 @@ import { PackedLayout } from "../../engine/layout/packed.ts";
 const LEVEL = 1;
 /**
  * Room for the JSON, as a multiple of the packed bytes. The library fills one block after another
- * and then joins them, which takes twice the memory. What it does not fill of a block takes none.
+ * and then joins them, in twice the memory. The unfilled rest of a block takes none.
  */
 const UNPACKED_TIMES = 32;
 const UNPACKED_BYTES_MIN = 64 * 1_024;
@@ -40,7 +40,7 @@ export function withLayoutJson<Value>(bytes: Uint8Array, use: (json: Buffer) => 
   }
 }
 
-/** Frees what is sent to it. */
+/** Frees memory sent to it. */
 const { port1: closedPort } = new MessageChannel();
 closedPort.close();
 

@@ -31,7 +31,7 @@ const BATCH_BYTES = 64 * 1024;
 /** A longer buffer is released after use, because a long record must not occupy memory for good. */
 const BATCH_BYTES_KEPT_MAX = 4 * 1024 * 1024;
 
-/** The part of the frame header that the writer provides. */
+/** Header fields from the writer. */
 type FrameFacts = Omit<FrameHeader, "version" | "recordCount" | "frameBytes">;
 
 export class Batch {
@@ -63,7 +63,7 @@ export class Batch {
     return recordBytes;
   }
 
-  /** Removes the record that was added last. To be called once for it. */
+  /** Removes the last added record. To be called once for it. */
   removeLast(): void {
     assert(this.bytes > this.#bytesBefore, "the last record is removed once");
     this.recordCount -= 1;
@@ -113,17 +113,17 @@ export class LogStats {
   batches = 0;
   /** Bytes of all frames. */
   bytes = 0;
-  /** Frames that became durable. */
+  /** Durable frames. */
   syncs = 0;
-  /** Frames that the engine's own thread wrote. */
+  /** Frames written on the engine's own thread. */
   direct = 0;
-  /** For each frame, the time that it took to become durable. */
+  /** For each frame, the time until durable. */
   readonly syncTimes = new Durations();
   /** For each batch, the time from its first record until the batch is durable. */
   readonly commitTimes = new Durations();
   readonly #open: () => Batch;
 
-  /** @param open - The batch that waits for the disk. */
+  /** @param open - The open batch. */
   constructor(open: () => Batch) {
     this.#open = open;
   }
@@ -151,9 +151,9 @@ export class LogStats {
   }
 }
 
-// Counts durations by size: a histogram in the form that metrics need.
+// Counts durations by size: a histogram for the metrics.
 
-/** Upper bounds in milliseconds, from a fast disk to one that stalls. */
+/** Upper bounds in milliseconds, from a fast disk to a stalling one. */
 const BOUNDS_MS = [0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000];
 
 export class Durations {
@@ -179,7 +179,7 @@ export const PENDING_RECORDS_MAX = 100_000;
 const RESERVE_BYTES_MAX = 256 * 1024;
 /** The reserve is at most this fraction of a segment: a quarter. */
 const RESERVE_SHARE = 4;
-/** How long the log is idle before the durable mark is written in a frame of its own. */
+/** Idle time before the durable mark is written in a frame of its own. */
 const IDLE_MARK_DELAY_MS = 10;
 
 assert(
@@ -193,7 +193,7 @@ export interface LogWriterOptions extends Omit<SparesOptions, "onReady"> {
   /** A monotonic clock in milliseconds with fractions, for the durations in the counters. */
   readonly runningMs: () => number;
   readonly end: LogEnd;
-  /** Bytes of the longest record that is accepted; 128 MiB by default. */
+  /** Bytes of the longest accepted record; 128 MiB by default. */
   readonly recordBytesMax?: number | undefined;
   readonly onBatch?: OnBatch | undefined;
   /** Called at most once, when the log can no longer be written: the process must end. */
@@ -202,7 +202,7 @@ export interface LogWriterOptions extends Omit<SparesOptions, "onReady"> {
   readonly commit?: CommitFrame | undefined;
   /** By default, a frame leaves at the end of the turn of its first record. */
   readonly gather?: Gather | undefined;
-  /** Whether there is room for more frames elsewhere. */
+  /** There is room for more frames elsewhere. */
   readonly hasRoom?: (() => boolean) | undefined;
 }
 
@@ -228,18 +228,18 @@ interface Flight {
   readonly chain: Buffer;
   readonly flags: number;
   readonly lastSequence: number;
-  /** Whether the engine's own thread writes it. */
+  /** Written on the engine's own thread. */
   readonly isDirect: boolean;
 }
 
 /**
  * Ordering: each frame is synced before the next one is written, so at most one frame is unsynced.
  * `durable` is called in order after the sync of a frame, when the write of the next one has
- * already begun. A frame that `commit` has made durable elsewhere is written and synced while the
- * answers that waited for it leave. Frames are written at the end of a turn of the event loop, so
+ * already begun. A frame made durable elsewhere by `commit` is written and synced while the
+ * pending answers leave. Frames are written at the end of a turn of the event loop, so
  * all records of a turn share one sync without a timer. After a failed write or sync nothing more
- * is written or retried, and `durable` is never called again: whatever the kernel reports for that
- * file cannot be trusted. A small batch may be written on this thread, but never from within
+ * is written or retried, and `durable` is never called again: reports of the kernel about that
+ * file are not to be trusted. A small batch may be written on this thread, but never from within
  * `#synced`: the answers to the batch before it leave first, and `durable` is not nested.
  */
 export class LogWriter implements Journal {
@@ -251,7 +251,7 @@ export class LogWriter implements Journal {
   readonly #segment: NewestSegment;
   readonly #direct = new DirectWrites();
   /**
-   * Room for the open batch in its segment, after the frame in flight and without the sector that
+   * Room for the open batch in its segment, after the frame in flight and without the sector of
    * `close` needs; may be negative.
    */
   #roomBytes: number;
@@ -261,7 +261,7 @@ export class LogWriter implements Journal {
   /** The batch in flight; empty when there is none. */
   #other = new Batch();
   #flight: Flight | null = null;
-  /** Whether a frame is in flight or a segment is being activated. */
+  /** A frame is in flight, or a segment is being activated. */
   #busy = false;
   #woken = false;
   #appendedSequence: number;
@@ -275,7 +275,7 @@ export class LogWriter implements Journal {
   #openedMs = 0;
   #flightOpenedMs = 0;
   #failure: StoreFault | null = null;
-  /** Who waits for the disk of this host; null while it has everything that is durable. */
+  /** Callbacks for the disk of this host; null while it has everything durable. */
   #onWritten: (() => void)[] | null = null;
   #closing: { resolve: () => void; reject: (fault: Error) => void } | null = null;
 
@@ -306,7 +306,7 @@ export class LogWriter implements Journal {
     return this.#stats;
   }
 
-  /** The last record on this disk, which a snapshot names; null when there is none. */
+  /** The last record on this disk, for snapshots; null when there is none. */
   get mark(): ChainMark | null {
     return this.#mark;
   }
@@ -316,13 +316,13 @@ export class LogWriter implements Journal {
     return this.#segment.place;
   }
 
-  /** Calls back when this disk has every record that is durable now. */
+  /** Calls back when this disk has every record durable now. */
   whenWritten(done: () => void): void {
     if (this.#onWritten === null) done();
     else this.#onWritten.push(done);
   }
 
-  /** Whether a write or sync failed. */
+  /** A write or sync has failed. */
   get hasFailed(): boolean {
     return this.#failure !== null;
   }
@@ -408,7 +408,7 @@ export class LogWriter implements Journal {
     else this.#begin(isDirect);
   };
 
-  /** Clients that were answered a moment ago send their next requests now. */
+  /** Just answered clients send their next requests now. */
   #mayExpectMore(): boolean {
     const { recordCount } = this.#open;
     if (this.#busy || recordCount === 0 || this.#closing !== null) return false;
@@ -460,7 +460,7 @@ export class LogWriter implements Journal {
     else this.#segment.write(frame, this.#synced);
   }
 
-  /** Whether the open batch, as it is now, would be written on this thread. */
+  /** The open batch, as it is now, would be written on this thread. */
   #mayWriteDirectly(): boolean {
     const { commit, runningMs } = this.#options;
     if (commit !== undefined || !this.#segment.writesNow) return false;
@@ -523,7 +523,7 @@ export class LogWriter implements Journal {
 
   #next(): void {
     if (this.#open.recordCount > 0 || this.#closing !== null) {
-      // A batch that may be written on this thread waits until the answers have left.
+      // A direct write waits until the answers have left.
       if (this.#options.gather === undefined && !this.#mayWriteDirectly()) this.#begin(false);
       else this.#wake();
     } else if (this.#markedSequence < this.#durableSequence) {
@@ -544,7 +544,7 @@ export class LogWriter implements Journal {
     const { epoch } = this.#options.end;
     const log = { firstSequence: this.#durableSequence + 1, epoch, chain: this.#chain };
     this.#busy = true;
-    // Records that are appended during the activation go into the new segment.
+    // Records appended during the activation go into the new segment.
     this.#roomBytes = roomIn(spare.bytes);
     this.#segment.replace(spare, log, (fault) => {
       if (fault !== null) return this.fail(new LogFailed(fault));

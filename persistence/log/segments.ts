@@ -1,5 +1,5 @@
 /**
- * The newest segment of the log, and spares: segment files that are not part of the log yet. A
+ * The newest segment of the log, and spares: segment files not yet part of the log. A
  * spare is filled with zeros and synced in the background under a temporary name, so the log itself
  * never waits for space. It is renamed when the log needs it.
  */
@@ -79,7 +79,7 @@ export class NewestSegment {
     });
   }
 
-  /** Whether `writeNow` can write the next frame. */
+  /** `writeNow` can write the next frame. */
   get writesNow(): boolean {
     return this.#file.writeThroughNow !== undefined;
   }
@@ -117,7 +117,7 @@ export class NewestSegment {
     });
   }
 
-  /** The next start then does not read the zeros, which mean the same as the end of the file. */
+  /** Cuts the unused zeros, so the next start does not read them. */
   close(done: Done): void {
     this.#file.truncateNow?.(this.#position);
     this.#file.close(done);
@@ -134,7 +134,7 @@ export const FILL_STEP_BYTES = 128 * 1024;
 const RETRY_DELAY_MS = 1_000;
 const ZEROS = Buffer.alloc(FILL_STEP_BYTES);
 
-/** A file of zeros that is on disk. */
+/** A durable file of zeros. */
 export interface Spare {
   readonly file: DiskFile;
   readonly bytes: number;
@@ -162,7 +162,7 @@ export function makeSpare(
  * Ordering: the head is written and synced, then the file is renamed, then the folder is synced. So
  * after a power cut every file with the name of a segment has an intact header.
  *
- * @param target - `head` is the header block, which may be followed by a first frame.
+ * @param target - `head` is the header block, perhaps followed by a first frame.
  */
 export function activate(
   disk: Disk,
@@ -199,7 +199,7 @@ export interface SparesOptions {
  * Keeps one spare ready. While none can be made, for example on a full disk, it sets `fault` and
  * tries again every second.
  *
- * Ordering: a longer spare is made beside the one that is ready and then replaces it, so a disk
+ * Ordering: a longer spare is made beside the ready one and then replaces it, so a disk
  * without room for it leaves the log with the shorter one. Each request for a longer spare is tried
  * once, at least a second after the last failure.
  */
@@ -218,7 +218,7 @@ export class Spares {
     this.#options = options;
   }
 
-  /** Bytes of the longest frame that fits in the spare; 0 when none is ready. */
+  /** Room for a frame in the spare, in bytes; 0 when none is ready. */
   get roomBytes(): number {
     return this.#ready === null ? 0 : roomIn(this.#ready.bytes);
   }
@@ -233,7 +233,7 @@ export class Spares {
     if (!this.#making && this.#cancelRetry === null && this.#closed === null) this.#make();
   }
 
-  /** @returns The spare, which the caller then owns; null when the frame does not fit in it. */
+  /** @returns The spare, then owned by the caller; null when the frame does not fit. */
   take(frameBytes: number): Spare | null {
     if (this.roomBytes < frameBytes) return null;
     const spare = this.#ready;
@@ -242,7 +242,7 @@ export class Spares {
     return spare;
   }
 
-  /** Removes the spare, also one that is still being made. To be called once. */
+  /** Removes the spare, even an unfinished one. To be called once. */
   close(done: Done): void {
     this.#closed = done;
     this.#cancelRetry?.();
@@ -298,7 +298,7 @@ export class Spares {
   }
 }
 
-/** Room for frames, in bytes. One sector is reserved for the frame that marks a clean shutdown. */
+/** Room for frames, in bytes. One sector is reserved for the clean-shutdown frame. */
 export function roomIn(segmentBytes: number): number {
   return segmentBytes - SEGMENT_HEADER_BYTES - SECTOR_BYTES;
 }

@@ -6,7 +6,7 @@ export interface CopyProgram {
   /** The data folder. */
   readonly data: string;
   readonly requests: {
-    /** @returns A message of `join.ts`; null when all were sent. */
+    /** @returns A message of `copy-store.ts`; null when all were sent. */
     readonly next: (argument: null) => string | Uint8Array | null;
   };
   readonly events: Readonly<Record<string, never>>;

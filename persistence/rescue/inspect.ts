@@ -45,9 +45,9 @@ export interface InspectOptions extends RecordFilter {
 }
 
 export interface Inspected {
-  /** The first record that can be shown. Earlier ones are contained only in snapshots. */
+  /** The first record to be shown. Earlier ones are only in snapshots. */
   readonly firstSequence: number;
-  /** The last record that was read. */
+  /** The last record read. */
   readonly sequence: number;
 }
 
@@ -124,7 +124,7 @@ export interface RecordFilter {
 export type RecordView = Readonly<Record<string, unknown>>;
 
 const REDACTED = "(redacted)";
-/** Members of rows that are secret; "body" is a stored reply, which may repeat one. */
+/** Secret members of rows; "body" is a stored reply, and may repeat one. */
 const SECRETS: ReadonlySet<string> = new Set([
   "passwordHash",
   "tokenSha256",
@@ -135,14 +135,14 @@ const SECRETS: ReadonlySet<string> = new Set([
 
 export class RecordViewer {
   readonly #state: State;
-  /** By partition number, which is never reused. */
+  /** By partition number, never reused. */
   readonly #events = new Map<number, EventRow>();
 
   constructor(state: State) {
     this.#state = state;
   }
 
-  /** @returns null for a record that does not match. Cost: O(seats of the record). */
+  /** @returns null for any other record. Cost: O(seats of the record). */
   view(step: Step, filter: RecordFilter): RecordView | null {
     const { sequence, timeMs, record } = step;
     const head = { sequence, time: moment(timeMs), actor: actorOf(record.actor) };
@@ -314,16 +314,16 @@ export interface Chains {
   readonly chains: readonly ChainAt[];
 }
 
-/** What a comparison of two logs came to. */
+/** Outcome of a comparison of two logs. */
 export interface Compared {
-  /** The newest place at which both have the same chain; null when they share no place. */
+  /** The newest common place with the same chain; null when they share no place. */
   readonly same: ChainAt | null;
-  /** The oldest place at which they differ; null when there is none. */
+  /** The oldest common place with another chain; null when there is none. */
   readonly different: ChainAt | null;
 }
 
 /**
- * Reads the chains of a data folder, which may be in use.
+ * Reads the chains of a data folder, even one in use.
  * Cost: O(bytes of the newest two segments). @throws LogCorrupt, FolderRefused, DiskFault.
  */
 export function chainsOf(disk: Disk, folder: string): Chains {
@@ -341,7 +341,7 @@ export function chainsOf(disk: Disk, folder: string): Chains {
   }
 }
 
-/** Compares two logs at the places that both have. */
+/** Compares two logs at their common places. */
 export function compareChains(one: Chains, other: Chains): Compared {
   const others = new Map(other.chains.map((each) => [keyOf(each), each.chain]));
   let same: ChainAt | null = null;

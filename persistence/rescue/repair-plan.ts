@@ -1,6 +1,6 @@
 /**
- * Plans a repair: finds the way of recovery that reaches furthest, the files that it does not need,
- * and the records that are lost. Changes nothing.
+ * Plans a repair: finds the way of recovery reaching furthest, the files to set aside,
+ * and the lost records. Changes nothing.
  */
 import { type LogRecord, RecordType } from "../../engine/records.ts";
 import type { State } from "../../engine/state.ts";
@@ -47,14 +47,14 @@ export interface PlanOptions extends SurveyOptions {
 
 export interface RepairPlan {
   readonly findings: readonly Finding[];
-  /** The last record that is kept. */
+  /** The last kept record. */
   readonly sequence: number;
-  /** Names of snapshots and segments that are set aside as a whole, in the order of the repair. */
+  /** Names of snapshots and segments to set aside as a whole, in the order of the repair. */
   readonly snapshots: readonly string[];
   readonly segments: readonly string[];
-  /** The segment that loses its end, and how many bytes remain; null for none. */
+  /** The segment to shorten, and its remaining bytes; null for none. */
   readonly cut: { readonly name: string; readonly bytes: number } | null;
-  /** How the log restarts after a snapshot; null when the present log continues. */
+  /** Restart of the log after a snapshot; null when the present log continues. */
   readonly restart: LogRestart | null;
   readonly lost: Lost;
 }
@@ -65,9 +65,9 @@ interface Way {
   readonly base: IntactSnapshot | null;
   /** The last record. */
   readonly sequence: number;
-  /** Index of the last segment that is kept. */
+  /** Index of the last kept segment. */
   readonly segment: number;
-  /** How many bytes of that segment are kept; null for all. */
+  /** Kept bytes of the last segment; null for all. */
   readonly bytes: number | null;
   /** Event ids by partition number. */
   readonly events: ReadonlyMap<number, string>;
@@ -77,7 +77,7 @@ type Segments = readonly SegmentFacts[];
 
 /**
  * Cost: as `verifyFolder`.
- * @throws FolderRefused when nothing can be saved, or nothing that ends with record `cutAfter`.
+ * @throws FolderRefused when nothing can be saved, or nothing ending with record `cutAfter`.
  */
 export function planRepair(given: PlanOptions): RepairPlan {
   const misnamed = misnamedSegments(given.disk, given.folder);
@@ -100,7 +100,7 @@ export function planRepair(given: PlanOptions): RepairPlan {
       cut: null,
     };
   }
-  // The oldest of them, which keeps the most ways of recovery.
+  // The oldest of them keeps the most ways of recovery.
   const [best] = kept;
   if (best === undefined) throw unrepairable(options);
   ensureNewest(options, best, intact);
@@ -127,7 +127,7 @@ export function planRepair(given: PlanOptions): RepairPlan {
 }
 
 /**
- * Finds the newest snapshot after which a restart keeps more records than any way through the log:
+ * Finds the newest snapshot whose restart keeps more records than any way through the log:
  * because it contains more, or because intact segments begin right after it.
  * @param reached - The last record of the best way through the log.
  * @returns null when there is none, or when `cutAfter` is given.
@@ -188,7 +188,7 @@ function cutAt(options: PlanOptions, segments: Segments, way: Way, offset: numbe
   const { cutAfter = Infinity } = options;
   const point = cutPoint(bytesOf(options, segments[way.segment]!), cutAfter, offset);
   if (point !== null) return { ...way, ...point };
-  // Nothing of that segment remains, so the way ends with an earlier one.
+  // Nothing of the segment remains, so the way ends with an earlier one.
   for (let segment = way.segment - 1; segment >= 0; segment--) {
     const last = cutPoint(bytesOf(options, segments[segment]!), Infinity, Infinity);
     if (last !== null) return { ...way, segment, sequence: last.sequence };
@@ -204,7 +204,7 @@ function damagedBefore(segments: Segments, { base }: Way): Segments {
   return areIntact ? [] : segments.slice(0, first);
 }
 
-/** @param durable - A record that was certainly acknowledged. */
+/** @param durable - An acknowledged record. */
 function lostBy(options: PlanOptions, segments: Segments, way: Way, durable: number): Lost {
   const lost = new Lost(way.events);
   let last = Math.max(way.sequence, durable);
@@ -220,7 +220,7 @@ function lostBy(options: PlanOptions, segments: Segments, way: Way, durable: num
   return lost;
 }
 
-/** @returns The index of the segment that contains the record, or would contain it. */
+/** @returns The index of the segment of the record. */
 function indexOf(segments: Segments, sequence: number): number {
   const place = segmentOf(
     segments.map((segment) => segment.place),
@@ -235,18 +235,18 @@ function unrepairable({ folder, cutAfter }: PlanOptions): FolderRefused {
   return new FolderRefused(folder, reason, ExitCode.CONFIGURATION);
 }
 
-// Plans how the log restarts after an intact snapshot when the log that the snapshot belongs to is
+// Plans the restart of the log after an intact snapshot when its log is
 // damaged. Changes nothing.
 
-/** How the log restarts. */
+/** A restart of the log. */
 export interface LogRestart {
-  /** Name of the snapshot that the store continues from. */
+  /** Name of the snapshot to continue from. */
   readonly base: string;
   /** The last record before the restart; the log no longer contains it. */
   readonly mark: ChainMark;
-  /** Whether the snapshot is rewritten, so that it stands exactly at the mark. */
+  /** The snapshot is rewritten to stand exactly at the mark. */
   readonly isRewritten: boolean;
-  /** The segment that is created; null when an existing one continues from the mark. */
+  /** The new segment; null when an existing one continues from the mark. */
   readonly segment: SegmentPlace | null;
 }
 
@@ -254,12 +254,12 @@ interface RestartPlan {
   readonly restart: LogRestart;
   /** The last record that is kept. */
   readonly sequence: number;
-  /** Names of segments that are set aside, the newest first. */
+  /** Names of segments to set aside, the newest first. */
   readonly segments: readonly string[];
   readonly lost: Lost;
 }
 
-/** The end of the log, from a segment that continues from the snapshot. */
+/** The end of the log, from a segment continuing the snapshot. */
 interface Tail {
   /** Index of its first segment. */
   readonly index: number;
@@ -304,7 +304,7 @@ function planRestart(
   };
 }
 
-/** Finds intact segments that begin right after the snapshot and are linked to it by the chain. */
+/** Finds intact segments beginning right after the snapshot and linked to it by the chain. */
 function findTail(
   options: SurveyOptions,
   segments: Segments,
@@ -326,7 +326,7 @@ function findTail(
   return null;
 }
 
-/** @returns The chain after frames without records, such as that of a clean shutdown. */
+/** @returns The chain after frames without records, such as a clean shutdown. */
 function chainAfterMarkers(bytes: Buffer, chain: Uint8Array): Uint8Array {
   let reached = chain;
   for (let at = 0; at < bytes.length; at += SECTOR_BYTES) {
@@ -339,17 +339,17 @@ function chainAfterMarkers(bytes: Buffer, chain: Uint8Array): Uint8Array {
   return reached;
 }
 
-/** @returns A segment number greater than any that was ever used. */
+/** @returns A segment number never used before. */
 function nextNumber({ disk, folder }: SurveyOptions): number {
   const numbers = namesIn(disk, `${folder}/${LOG_FOLDER}`).map(
-    // Including segments that were set aside.
+    // Including segments set aside.
     (name) => parseSegmentName(name.replace(/\.log\..*$/, ".log"))?.number ?? 0,
   );
   // Number 1 would mean the beginning of the store.
   return Math.max(1, ...numbers) + 1;
 }
 
-/** @returns The records after those in the state, except those that a newer partition contains. */
+/** @returns The records after those in the state, except those in a newer partition. */
 function lostAfter(
   options: SurveyOptions,
   segments: Segments,
@@ -382,7 +382,7 @@ export function bytesOf({ disk, folder }: SurveyOptions, { name }: SegmentFacts)
   return readFileNow(disk, `${folder}/${LOG_FOLDER}/${name}`);
 }
 
-// The frames of a damaged log, each on its own: where to cut, and what the cut loses. No I/O.
+// The frames of a damaged log, each on its own: cut points, and the loss of a cut. No I/O.
 
 /** A place where a log can be cut: the end of a frame. */
 export interface CutPoint {
@@ -393,7 +393,7 @@ export interface CutPoint {
 }
 
 /**
- * @returns The last cut point that keeps no record after `sequence` and no byte after `offset`;
+ * @returns The last cut point keeping no record after `sequence` and no byte after `offset`;
  * null when not even the first frame remains. Cost: O(frames).
  */
 function cutPoint(bytes: Buffer, sequence: number, offset: number): CutPoint | null {
@@ -454,9 +454,9 @@ export class Lost {
   readonly byEvent = new Map<string, number>();
   /** Of the catalog: accounts, layouts, events, prices, and idempotent replies. */
   catalog = 0;
-  /** Records that are known to have existed but cannot be read. */
+  /** Records known to have existed but unreadable. */
   unreadable = 0;
-  /** The sequence numbers that contain all of them, both inclusive; null when nothing is lost. */
+  /** Their range of sequence numbers, both inclusive; null when nothing is lost. */
   range: { readonly from: number; readonly to: number } | null = null;
   /** Times of the first and the last readable record; null when none is readable. */
   times: { readonly fromMs: number; readonly toMs: number } | null = null;
@@ -467,7 +467,7 @@ export class Lost {
     this.#events = new Map(events);
   }
 
-  /** Ids of all events that existed before the first lost record, or in one of them. */
+  /** Ids of all events before the first lost record, or in one of them. */
   get eventIds(): readonly string[] {
     return [...new Set(this.#events.values())];
   }

@@ -74,7 +74,7 @@ export interface IntactSnapshot {
 export interface SnapshotSurvey {
   /** Of all snapshots, the newest first. */
   readonly names: readonly string[];
-  /** Those that are not damaged. */
+  /** The undamaged ones. */
   readonly intact: readonly IntactSnapshot[];
   readonly findings: readonly Finding[];
 }
@@ -103,7 +103,7 @@ export function surveyLog({ disk, folder, storeId, onWork }: SurveyOptions): Log
       return fault;
     };
     const fault = check();
-    // A segment that is out of place may also be damaged.
+    // A segment out of place may also be damaged.
     const second = fault?.offset === 0 ? check() : null;
     for (const one of [fault, second]) {
       if (one !== null && !isIn(findings, one)) findings.push(one);
@@ -114,13 +114,13 @@ export function surveyLog({ disk, folder, storeId, onWork }: SurveyOptions): Log
   return { segments, findings, tornBytes };
 }
 
-/** Names of the files in the log's folder that look like segments but have an invalid name. */
+/** Names of files in the log's folder like segments, but invalid. */
 export function misnamedSegments(disk: ReadDisk, folder: string): string[] {
   const names = namesIn(disk, `${folder}/${LOG_FOLDER}`);
   return names.filter((name) => name.endsWith(SEGMENT_SUFFIX) && parseSegmentName(name) === null);
 }
 
-/** @returns A disk that hides files with these names. */
+/** @returns A disk without files of these names. */
 export function without(disk: ReadDisk, names: readonly string[]): ReadDisk {
   return {
     openNow: (path) => disk.openNow(path),
@@ -146,7 +146,7 @@ export function surveySnapshots({ disk, folder, storeId, onWork }: SurveyOptions
   return { names, intact, findings };
 }
 
-/** A state that was rebuilt from a snapshot, or from nothing, and the log after it. */
+/** A state rebuilt from a snapshot, or from nothing, and the log after it. */
 export interface Rebuilt {
   readonly state: State;
   /** The last record in the state. */
@@ -155,14 +155,14 @@ export interface Rebuilt {
   readonly fault: Finding | null;
 }
 
-/** A record that is about to be applied. */
+/** A record about to be applied. */
 export interface Step {
   /** The state before the record. */
   readonly state: State;
   readonly sequence: number;
   readonly timeMs: number;
   readonly record: LogRecord;
-  /** False while the partition is that of the snapshot and already contains the record. */
+  /** False while the snapshot's partition already contains the record. */
   readonly isExact: boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
  * Checks a whole data folder without changing it: the log from its first segment, every snapshot,
- * the audit trail, the deliveries, and that every way of recovery leads to the same state.
+ * the audit trail, the deliveries, and the equality of all ways of recovery.
  */
 import { digest } from "../../engine/verify.ts";
 import { AUDIT_FILE, problemInChunks, readFileOf } from "../history/archive.ts";
@@ -24,7 +24,7 @@ import {
 
 export interface VerifyOptions {
   readonly disk: ReadDisk;
-  /** The data folder, which must not change during the check. */
+  /** The data folder; must not change during the check. */
   readonly folder: string;
   readonly onWork?: OnWork | undefined;
 }
@@ -33,12 +33,12 @@ export interface Verified {
   readonly storeId: string;
   /** All damage; empty when the folder is sound. */
   readonly findings: readonly Finding[];
-  /** Facts worth knowing that are not damage. */
+  /** Facts other than damage. */
   readonly notes: readonly string[];
   readonly segments: number;
   /** Intact ones. */
   readonly snapshots: number;
-  /** Sequence numbers of the first record that the log still has, and of the last; 0 for none. */
+  /** Sequence numbers of the first record in the log, and of the last; 0 for none. */
   readonly firstSequence: number;
   readonly sequence: number;
   readonly events: number;

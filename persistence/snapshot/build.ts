@@ -1,7 +1,7 @@
 /**
  * Builds one snapshot file from the images of changed partitions, the unchanged partitions of the
  * previous snapshot, and the catalog of that snapshot with the log after it. Synchronous, for a
- * thread of its own. The log may grow meanwhile: the bytes that are read here never change.
+ * thread of its own. The log may grow meanwhile: the bytes read here never change.
  */
 import { assert } from "../../engine/assert.ts";
 import { type CatalogPut, TABLES } from "../../engine/catalog.ts";
@@ -101,7 +101,7 @@ interface Made {
   readonly bytes: number;
 }
 
-/** The new snapshot, and the files that it allowed to remove. */
+/** The new snapshot, and the pruned files. */
 export type Built = Made & Pruned;
 
 /**
@@ -117,7 +117,7 @@ export class SnapshotBuild {
   /** Numbers of the partitions whose images were added. */
   readonly #added = new Set<number>();
   #newestImage = 0;
-  /** Whether catalog rows were put; if so, all images are added too. */
+  /** Catalog rows were put; all images are added then, too. */
   #hasCatalog = false;
   #nextId = 1;
 
@@ -129,7 +129,7 @@ export class SnapshotBuild {
     this.#path = `${this.#folder}/${TEMPORARY_NAME}`;
     makeFoldersNow(disk, this.#folder);
     removeTemporary(disk, this.#folder);
-    // Created by the disk, which makes files private to this user.
+    // Created by the disk: private to this user.
     disk.createNow(this.#path).closeNow();
     this.#sql = fillSqlFile(this.#path);
     try {
@@ -334,7 +334,7 @@ export interface SnapshotWriter {
   /** Adds catalog rows: before the images, and only when the catalog is not read from disk. */
   put(nextId: number, puts: readonly CatalogPut[]): void;
   add(image: ImageAt): void;
-  /** How many added images are not written yet. */
+  /** Added images not yet written. */
   readonly queued: number;
   /** To be called after the last image. */
   finish(end: BuildEnd): void;
@@ -351,7 +351,7 @@ export interface SnapshotsOptions {
   };
   readonly clock: Clock;
   readonly scheduler: Scheduler;
-  /** Whether memory agrees with the log. If not, the state is not copied. */
+  /** Memory agrees with the log; otherwise the state is not copied. */
   readonly isSound: () => boolean;
   /**
    * Begins a snapshot; `base` as in `BuildOptions`. Throws when no thread can be started.
@@ -362,7 +362,7 @@ export interface SnapshotsOptions {
   readonly everyBytes: number;
   /** A snapshot is taken when the last one is this old and the log has new records. */
   readonly everyMs: number;
-  /** How long a turn copies before its last step, in milliseconds: usually `TURN_MS`. */
+  /** Copying time of a turn before its last step, in milliseconds: usually `TURN_MS`. */
   readonly turnMs: number;
   readonly start: SnapshotsStart;
   readonly onReport: (report: SnapshotReport) => void;
@@ -372,13 +372,13 @@ export interface SnapshotsOptions {
 export interface SnapshotsStart {
   /** The last record. */
   readonly sequence: number;
-  /** Name of the snapshot that was used; null for none: then all partitions are copied. */
+  /** Name of the loaded snapshot; null for none: then all partitions are copied. */
   readonly base: string | null;
   /** The last record in the catalog of the base; 0 without a base. */
   readonly baseSequence: number;
   /** When the base was begun; the time of the start without a base. */
   readonly baseMs: number;
-  /** Partitions that have changed since the base. */
+  /** Partitions changed since the base. */
   readonly changed: Iterable<number>;
   /** Approximate bytes of the log since the base. */
   readonly bytes: number;
@@ -388,28 +388,28 @@ export interface SnapshotsStart {
 export type SnapshotReport =
   | (Built & {
       readonly failure: null;
-      /** Partitions that were copied. */
+      /** Copied partitions. */
       readonly copied: number;
       readonly seconds: number;
-      /** The longest time for which the engine was paused, in milliseconds. */
+      /** The longest pause of the engine, in milliseconds. */
       readonly pauseMsMax: number;
     })
   | { readonly failure: Error };
 
-// Removes files that are no longer needed. Two snapshots are kept, and the segments of the log that
-// the older snapshot or the audit trail still needs. With a single intact snapshot every segment is
+// Prunes. Two snapshots are kept, and the segments of the log still needed by
+// the older snapshot or the audit trail. With a single intact snapshot every segment is
 // kept, because the whole log is then the second way to recover.
 
 export interface PruneOptions extends StorePlace {
   /** @returns The last record in the audit trail; null when there is no trail. */
   readonly audited: () => number | null;
-  /** Name of the snapshot that was just built. */
+  /** Name of the new snapshot. */
   readonly newest: string;
-  /** Name of the snapshot that it was built from; null for none. */
+  /** Name of its base; null for none. */
   readonly base: string | null;
 }
 
-/** How many files were removed. */
+/** Numbers of removed files. */
 interface Pruned {
   readonly removedSegments: number;
   readonly removedSnapshots: number;
@@ -439,7 +439,7 @@ interface Older {
   readonly sequence: number;
 }
 
-/** Finds the base, or else the newest of the other snapshots that is intact; null when none is. */
+/** Finds the base, or else the newest other intact snapshot; null for none. */
 function findOlder({ disk, folder, storeId, newest, base }: PruneOptions): Older | null {
   const names = findSnapshots(disk, folder).filter((name) => name !== newest);
   const candidates = base === null ? names : [base, ...names];
@@ -452,7 +452,7 @@ function findOlder({ disk, folder, storeId, newest, base }: PruneOptions): Older
 }
 
 /**
- * Removes the segments before the one that contains the record.
+ * Removes the segments before the one with the record.
  * @returns How many were removed.
  */
 function removeSegments(disk: Disk, folder: string, sequence: number): number {

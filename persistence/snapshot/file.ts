@@ -1,8 +1,8 @@
 /**
- * The format of a snapshot: an SQLite file that a person can query. It has a table for each table
+ * The format of a snapshot: an SQLite file, open to queries. It has a table for each table
  * of the catalog (position, id, row as JSON), a row for each partition, and a row with the position
  * in the log. Of a large layout, the row has the document packed: Base64 of deflated JSON. Digests
- * cover everything that a reader relies on. Nothing here changes a file.
+ * cover everything a reader relies on. Nothing here changes a file.
  *
  * The table `eventSequences` has the last record of each event, with a digest of its own.
  *
@@ -33,9 +33,9 @@ export interface SnapshotMeta {
   readonly storeId: string;
   /** The last record in the catalog; no partition is older. */
   readonly sequence: number;
-  /** A record that was on disk before the snapshot got its name; no partition is newer. */
+  /** A record durable before the snapshot got its name; no partition is newer. */
   readonly markSequence: number;
-  /** Chain of the frame that ends with that record; hexadecimal digits. */
+  /** Chain of the frame ending with the mark; hexadecimal digits. */
   readonly markChain: string;
   /** `Catalog.nextId`. */
   readonly nextId: number;
@@ -100,7 +100,7 @@ export function findSnapshots(disk: ReadDisk, folder: string): string[] {
   return names.filter((name) => NAME.test(name)).toSorted((a, b) => (a < b ? 1 : -1));
 }
 
-/** Where the log continues after the snapshot. */
+/** Continuation of the log after the snapshot. */
 export function startOf({ sequence, markSequence, markChain }: SnapshotMeta): LogStart {
   return { sequence, mark: { sequence: markSequence, chain: Buffer.from(markChain, "hex") } };
 }
@@ -143,7 +143,7 @@ export function readMeta(sql: SqlFile, storeId: string): SnapshotMeta {
   return meta;
 }
 
-/** Reads ids and rows (JSON) of a catalog table, in the order that they had in memory. */
+/** Reads ids and rows (JSON) of a catalog table, in their order in memory. */
 export function* rowsOf(
   sql: SqlFile,
   table: TableName,
@@ -157,7 +157,7 @@ export function* rowsOf(
 
 /**
  * Reads all partitions and checks each image against its digest.
- * @throws Malformed at the first one that is damaged. Cost: O(bytes of the images).
+ * @throws Malformed at the first damaged one. Cost: O(bytes of the images).
  */
 export function* partitionsOf(sql: SqlFile): Generator<PartitionFacts & { image: Buffer }> {
   for (const row of sql.rows("SELECT * FROM partitions ORDER BY number")) {
@@ -188,7 +188,7 @@ export function packSequences(sequences: ReadonlyMap<number, number>): Float64Ar
   return Float64Array.from([...sequences].flat());
 }
 
-/** Checks everything that can be checked without the log. @throws Malformed, SqlFault. */
+/** Checks everything checkable without the log. @throws Malformed, SqlFault. */
 export function checkSnapshot(sql: SqlFile, storeId: string): SnapshotMeta {
   const problem = problemIn(sql);
   if (problem !== null) throw new Malformed("a sound SQLite file", problem);
@@ -341,7 +341,7 @@ function columnsOf({ seats, changes, areas, holds }: PartitionImage): Column[] {
   ];
 }
 
-/** @throws Malformed when columns that belong together have different numbers of entries. */
+/** @throws Malformed when related columns have different numbers of entries. */
 function ensureShape({ seats, changes, areas, holds }: PartitionImage): void {
   const seatCount = seats.state.length;
   const seatColumns = [seats.price, seats.hold, seats.changedAtMs, changes.later];
@@ -362,7 +362,7 @@ function ensureLengths(what: string, columns: readonly Column[], count: number):
   }
 }
 
-// A copy of the catalog at one moment, which is handed over later and in parts.
+// A copy of the catalog at one moment, handed over later and in parts.
 
 /** Rows of a part, at most. */
 const ROWS_PER_PART = 500;

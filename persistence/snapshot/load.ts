@@ -37,7 +37,7 @@ export interface LoadedSnapshot {
   readonly sequences: ReadonlyMap<number, number>;
 }
 
-/** A snapshot that cannot be used. */
+/** An unusable snapshot. */
 interface DamagedSnapshot {
   /** Path of the file. */
   readonly path: string;
@@ -156,7 +156,7 @@ function loadSequences(sql: SqlFile, state: State): void {
 }
 
 /**
- * @returns A replay that applies the records that the snapshot does not contain: a partition of it
+ * @returns A replay of the records missing in the snapshot: a partition of it
  * may be newer than its catalog.
  * @param before - Called with each record before it is applied.
  */

@@ -2,10 +2,10 @@
  * Decides when a snapshot is taken, and copies the state of the running engine. The engine pauses
  * no longer than it takes to copy one partition; a writer in another thread does the rest.
  *
- * A snapshot is fuzzy. It begins at a record C. Its catalog is as of C; each partition that has
+ * A snapshot is fuzzy. It begins at a record C. Its catalog is as of C; each partition
  * changed since the previous snapshot is copied in a later turn, as of a record P at or after C.
  * Recovery replays the log from C on: every catalog record, and the moves and prices of a partition
- * after its own P. The result is consistent because no catalog record that affects a partition lies
+ * after its own P. The result is consistent because no catalog record affecting a partition lies
  * between C and its P: such a record is applied only after the partition has been copied.
  */
 import { affectedPartitions, replacedPartitions } from "../../engine/apply.ts";
@@ -25,13 +25,13 @@ import {
 } from "./build.ts";
 import { type CatalogCopy, copyCatalog, packSequences } from "./file.ts";
 
-/** A turn that has taken less time continues with another step. */
+/** A shorter turn continues with another step. */
 export const TURN_MS = 1;
 /** After a failure, for example on a full disk. */
 const RETRY_DELAY_MS = 60_000;
-/** How long a shutdown waits for the snapshot in progress. */
+/** Longest wait of a shutdown for the snapshot in progress. */
 const STOP_MS_MAX = 10_000;
-/** Images that may wait for the writer. The limit bounds their memory. */
+/** Images queued for the writer, at most. The limit bounds their memory. */
 const QUEUED_MAX = 4;
 
 type WriteLast = (parts: BuildParts) => Built;
@@ -46,11 +46,11 @@ type WriteLast = (parts: BuildParts) => Built;
 export class Snapshots implements Observer {
   readonly #options: SnapshotsOptions;
   #sequence: number;
-  /** The last record that may have changed the catalog. */
+  /** The last catalog record, or an earlier bound. */
   #catalogSequence: number;
   #base: string | null;
   #baseSequence: number;
-  /** Partitions that have changed since they were last copied; not used without a base. */
+  /** Partitions changed since their last copy; not used without a base. */
   #changed: Set<number>;
   /** The next snapshot is due when `LogStats.bytes` reaches this. */
   #dueBytes: number;
@@ -202,7 +202,7 @@ export class Snapshots implements Observer {
     }
   }
 
-  /** @returns Numbers of the partitions that a snapshot must copy if it begins now. */
+  /** @returns Numbers of the partitions to copy in a snapshot beginning now. */
   #numbersToCopy(): Set<number> {
     const { partitions } = this.#options.state;
     if (this.#base === null) return new Set(partitions.keys());
@@ -309,7 +309,7 @@ export class Snapshots implements Observer {
     const packing = packInSteps(copyPartition(partition));
     snapshot.pending.delete(number);
     snapshot.retained.delete(number);
-    // One that was retained has changed since.
+    // A retained one has changed since.
     if (retained === undefined) this.#changed.delete(number);
     const sequence = retained?.sequence ?? this.#sequence;
     snapshot.copies.push({ number, sequence, packing });
@@ -396,7 +396,7 @@ function errorOf(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));
 }
 
-// What is known of the snapshot that is being made.
+// The snapshot in progress.
 
 interface Copy {
   readonly number: number;
@@ -404,15 +404,15 @@ interface Copy {
   readonly packing: ReturnType<typeof packInSteps>;
 }
 
-/** A partition that was removed or replaced before it could be copied. */
+/** A partition removed or replaced before its copy. */
 interface RetainedPartition {
   readonly partition: Partition;
-  /** The last record before that. */
+  /** The last record before. */
   readonly sequence: number;
 }
 
 interface SnapshotInProgress {
-  /** The record at which it began. */
+  /** Its first record. */
   readonly sequence: number;
   /** The last record up to there that may have changed the catalog. */
   readonly catalogSequence: number;
@@ -420,20 +420,20 @@ interface SnapshotInProgress {
   readonly sequences: Float64Array;
   readonly startMs: number;
   readonly writer: SnapshotWriter;
-  /** Numbers of partitions that remain to be copied. */
+  /** Numbers of partitions still to be copied. */
   readonly pending: Set<number>;
   /** Those of them that were removed or replaced, by number: nothing changes them any more. */
   readonly retained: Map<number, RetainedPartition>;
-  /** Handed over first; null when that is done, or when the writer reads the catalog from disk. */
+  /** Handed over first; null afterwards, or when the writer reads the catalog from disk. */
   catalog: CatalogCopy | null;
   /** Copied, but not handed over yet. */
   readonly copies: Copy[];
-  /** How many partitions are copied in total. */
+  /** Copied partitions, in total. */
   readonly copied: number;
   /** The newest record in any image. */
   imageSequence: number;
   pauseMsMax: number;
   isFinishing: boolean;
-  /** Whether copying waits until the writer has written an image. */
+  /** Copying waits for the writer. */
   isWaiting: boolean;
 }

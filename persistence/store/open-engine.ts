@@ -40,7 +40,7 @@ export async function openEngine(options: HostOptions, observer?: StoreObserver)
   return new Store(store, folder);
 }
 
-/** Whether there is a store in the folder. Changes nothing. */
+/** There is a store in the folder. Changes nothing. */
 export function hasStore(folder: string): boolean {
   return containsStore(realDisk, path.resolve(folder));
 }
@@ -57,7 +57,7 @@ export class Store {
   readonly report: StateReport;
   /** Counters of the log since it was opened. */
   readonly logStats: Readonly<LogStats>;
-  /** Whether the data folder was empty. */
+  /** The data folder was empty. */
   readonly isFresh: boolean;
   /** Paths of the data folder that other users could read until now. */
   readonly madePrivate: readonly string[];

@@ -39,7 +39,7 @@ export interface StateOptions extends Omit<
 }
 
 export interface StateReport extends RecoveryReport {
-  /** Name of the snapshot that was used; null for none. */
+  /** Name of the loaded snapshot; null for none. */
   readonly snapshot: string | null;
   /** Why each newer snapshot could not be used. */
   readonly passedOver: readonly string[];
@@ -52,7 +52,7 @@ export interface OpenState<Log> {
   readonly start: SnapshotsStart;
 }
 
-/** The log as it was read, which a host of a cluster continues to read. */
+/** The recovered log, for a host of a cluster to continue. */
 export interface ReadState extends Recovered {
   readonly state: State;
   /** From now on the scan replays with this. */
@@ -61,7 +61,7 @@ export interface ReadState extends Recovered {
 
 /**
  * Ordering: as in `openLog`. Nothing on disk changes before snapshot and log are checked.
- * @param open - Opens the log that was read.
+ * @param open - Opens the recovered log.
  * @throws LogCorrupt, SnapshotsDamaged, DiskFault.
  */
 export async function openState<Log>(

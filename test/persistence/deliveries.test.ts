@@ -1,4 +1,4 @@
-/** The file of the deliveries: what waits, in which order, and what stays of it. */
+/** The file of the deliveries: what waits, its order, and what stays. */
 import fs from "node:fs";
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -87,7 +87,7 @@ test("discarding ends what waits for one webhook and leaves the others alone", (
   file.discard(7);
   expect(listed(file)).toEqual([[11, "DISCARDED"]]);
   expect([file.dueLanes(7, 0, 9).length, file.dueLanes(8, 0, 9).length]).toEqual([0, 1]);
-  // A result that comes later does not change what was said.
+  // A later result does not change the answer.
   file.end(1, "DELIVERED", 200);
   expect(listed(file)).toEqual([[11, "DISCARDED"]]);
   file.remove(8);

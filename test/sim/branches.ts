@@ -8,14 +8,14 @@ import { INVARIANTS, type Tally } from "./model/invariants.ts";
 export const SEEDS_FOR_ALL = 2_000;
 
 const BRANCHES = [
-  // How processes end.
+  // Ends of processes.
   "crash: kill",
   "crash: power",
   "crash: the log failed",
   "a process ended in an orderly way",
   "an orderly end was interrupted",
   "records that nobody saw were lost",
-  // How they start.
+  // Their starts.
   "start: open",
   "start: died",
   "start: fault",
@@ -75,7 +75,7 @@ const BRANCHES = [
   "still opened: a bit of a covered frame",
 ] as const;
 
-/** Branches that were never covered, and invariants that were never checked. */
+/** Branches never covered, and invariants never checked. */
 export function neverSeen(tally: Tally): string[] {
   return [...BRANCHES, ...Object.keys(INVARIANTS)].filter((name) => tally.of(name) === 0);
 }

@@ -136,7 +136,7 @@ function printTable(): void {
   }
 }
 
-/** What a long run should have covered, and did not. */
+/** The branches missed by a long run. */
 function notCovered(): string[] {
   if (options.cluster) return seedCount >= HISTORIES_FOR_ALL ? neverInHistories(tally) : [];
   return seedCount >= SEEDS_FOR_ALL ? neverSeen(tally) : [];

@@ -35,7 +35,7 @@ export type Due = (typeof Due)[keyof typeof Due];
 export interface Damage {
   readonly what: string;
   readonly due: Due;
-  /** The number of the lowest segment that is damaged; Infinity for none. */
+  /** The number of the lowest damaged segment; Infinity for none. */
   readonly segment: number;
   /** The log after a start differs from the one without the damage, and must stay. */
   readonly isLasting?: boolean;
@@ -88,7 +88,7 @@ function finite(number: number): number {
   return Number.isFinite(number) ? number : 0;
 }
 
-/** The frames up to the first one that is not intact. */
+/** The frames up to the first damaged one. */
 function framesOf(bytes: Buffer): Frame[] {
   const frames: Frame[] = [];
   let at = SEGMENT_HEADER_BYTES;
@@ -102,7 +102,7 @@ function framesOf(bytes: Buffer): Frame[] {
   }
 }
 
-/** Flips a bit of a frame that is followed by another frame or segment. */
+/** Flips a bit of a frame followed by another frame or segment. */
 function flipCovered({ disk, random, segments }: Place): ReturnType<Harm> {
   const segment = random.pick(segments);
   const frames = segment === segments.at(-1) ? segment.frames.slice(0, -1) : segment.frames;
@@ -207,7 +207,7 @@ function foreign({ disk, random, segments }: Place): ReturnType<Harm> {
   return { what: "a segment of another store", due: Due.HALT, segment: segment.number };
 }
 
-/** Not the newest segment: a log that has lost its end looks like an older log. */
+/** Not the newest segment: a log without its end looks like an older log. */
 function cut({ disk, random, segments }: Place): ReturnType<Harm> {
   const older = segments.slice(0, -1);
   if (older.length === 0) return null;

@@ -1,4 +1,4 @@
-/** The fate of one process: which disk operations fail, and how it ends. */
+/** The fate of one process: its failing disk operations, and its end. */
 import { CHANGES, type Outcome, type Step } from "../support/disk/process-disk.ts";
 import type { Tally } from "./model/invariants.ts";
 import type { Plan } from "./workload/plan.ts";
@@ -25,10 +25,10 @@ const LATENCY_US_SPREAD = 120;
 const SLOW_US_MAX = 60_000;
 const SLOW_ONCE = 8;
 const SHORT_ONCE = 12;
-/** Steps are drawn from ranges of these sizes, so that early steps are as likely as late ones. */
+/** Steps are drawn from ranges of these sizes: early steps are as likely as late ones. */
 const STEP_RANGES = [8, 32, 80, 160, 400];
 const EIO_RANGES = [2, 8, 24, 80];
-/** A start makes about this many changes; one that makes fewer is not interrupted. */
+/** A start makes about this many changes; one with fewer is not interrupted. */
 const START_CHANGES = 20;
 
 export class Doom implements DiskFaults {

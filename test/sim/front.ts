@@ -36,7 +36,7 @@ export interface Keyed {
   readonly key: string | null;
 }
 
-/** Requests that come before an old one is asked again. */
+/** Requests before an old one is asked again. */
 const OLD_REQUESTS = 4;
 const NOTHING: ReadonlySet<string> = new Set();
 const OK_STATUS = 200;
@@ -45,7 +45,7 @@ const CONFLICT_STATUS = 409;
 const FAILURE_STATUS = 500;
 /**
  * A longer body is kept as its digest. Segments are small here, and a full log has room only for a
- * reply that fits in its reserve, a quarter of a segment: 2 KiB of the smallest.
+ * reply fitting in its reserve, a quarter of a segment: 2 KiB of the smallest.
  */
 const BODY_CHARS_MAX = 1024;
 
@@ -56,7 +56,7 @@ export class Front {
   readonly #socket: CommandSocket;
   /** Requests with a stored reply, the oldest first. */
   readonly #old: { readonly ask: Ask; readonly key: string }[] = [];
-  /** Requests that wait for the disk. */
+  /** Requests waiting for the disk. */
   waiting = 0;
 
   constructor(life: Life, oracle: Oracle, isThorough: boolean) {
@@ -104,7 +104,7 @@ export class Front {
     this.#oracle.turnEnded();
   }
 
-  /** A client asks once more for an answer that it has had. */
+  /** A client asks once more for an answer it has had. */
   #askOldAgain(): void {
     if (this.#old.length < OLD_REQUESTS) return;
     const { ask: asked, key } = this.#old.shift()!;
@@ -144,7 +144,7 @@ export class Front {
     this.#answer(null, answered);
   }
 
-  /** @param sweep - The sweep of the store, which ends expired holds in all events. */
+  /** @param sweep - The sweep of the store: ends expired holds in all events. */
   sweep(sweep: () => void): void {
     const { engine } = this.#life;
     const nowMs = engine.nowMs();

@@ -1,4 +1,4 @@
-/** Plans of runs that found a bug, kept as files with a description. */
+/** Plans of runs with a former bug, kept as files with a description. */
 import fs from "node:fs";
 import path from "node:path";
 import { FAULTS, type Plan } from "./workload/plan.ts";
@@ -6,7 +6,7 @@ import { FAULTS, type Plan } from "./workload/plan.ts";
 const FOLDER = "test/sim/regressions";
 
 export interface Regression {
-  /** The bug in one sentence, and the commit that fixed it. */
+  /** The bug in one sentence, and the commit with the fix. */
   readonly found: string;
   readonly plan: Plan;
 }

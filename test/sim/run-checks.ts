@@ -1,10 +1,10 @@
-/** What a run checks and counts of recoveries, snapshots, and the files that are left. */
+/** Checks and counts of recoveries, snapshots, and the files left. */
 import type { SnapshotReport } from "../../persistence/snapshot/build.ts";
 import type { FakeDisk } from "../support/disk/fake-disk.ts";
 import type { Life } from "./life.ts";
 import type { Tally } from "./model/invariants.ts";
 
-/** Allowed failures of a snapshot: a fault of the disk, or a shutdown that does not wait. */
+/** Allowed failures of a snapshot: a fault of the disk, or a shutdown without a wait. */
 const EXPLAINED = /^cannot |^abandoned|^the thread ended/;
 
 /** @param isDamaged - Whether the disk was damaged on purpose. */
@@ -29,7 +29,7 @@ export function expectFewFiles(tally: Tally, paths: readonly string[]): void {
   tally.holds("I20", snapshots <= 3, () => `${snapshots} snapshots`);
 }
 
-/** Snapshots that failed without a cause. */
+/** Snapshots failed without a cause. */
 export class SnapshotWatch {
   readonly #tally: Tally;
   readonly #disk: FakeDisk;

@@ -29,7 +29,7 @@ import { countRecovery, expectFewFiles, SnapshotWatch } from "./run-checks.ts";
 export interface RunResult {
   /** A checksum of all events in order. */
   readonly trace: number;
-  /** Processes that did not end in an orderly way, and were followed by a start. */
+  /** Processes without an orderly end, each followed by a start. */
   readonly crashes: number;
   readonly tally: Tally;
 }
@@ -37,7 +37,7 @@ export interface RunResult {
 /** The most events of a process after its log has failed; no client may notice them. */
 const EVENTS_AFTER_FAILURE = 40;
 const FIRST_STARTS = 3;
-/** The outcomes of a crash that are tried, fewer than this. */
+/** Upper bound of the tried outcomes of a crash, exclusive. */
 const POWER_OUTCOMES_MAX = 5;
 const KILL_OUTCOMES_MAX = 2;
 /** Interrupted recoveries in a row, fewer than this. */
@@ -216,7 +216,7 @@ export class Run {
     }
     this.#disk.kill();
     life.release();
-    // The restored disk may again have records that the trial cut off.
+    // The restored disk may again have records cut off in the trial.
     if (done.isLasting !== true || start.kind !== "open") restore();
   }
 
@@ -342,7 +342,7 @@ export class Run {
     }
   }
 
-  /** Recovers, after several recoveries that are interrupted at random changes of the disk. */
+  /** Recovers, after several recoveries interrupted at random changes of the disk. */
   async #tryRecovery(cuts: number, isPowerLost: boolean): Promise<void> {
     let before: StateReport | null = null;
     for (let left = cuts; left >= 0; left--) {
@@ -388,7 +388,7 @@ export class Run {
   }
 }
 
-/** The damage is in a part of the log that the snapshot makes unnecessary. */
+/** The damage is in a part of the log made unnecessary by the snapshot. */
 function isUnread({ report }: Life, { segment, newest }: Damage): boolean {
   return report.snapshot !== null && segment <= newest - report.segments;
 }

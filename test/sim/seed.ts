@@ -1,4 +1,4 @@
-/** Runs one seed; some seeds run twice, to check that both runs are equal. */
+/** Runs one seed; some seeds run twice, to compare both runs. */
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";

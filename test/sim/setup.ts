@@ -14,7 +14,7 @@ const TENANT = 2;
 const ORGANIZATION = 1;
 const BIG_EVENTS = 6;
 
-/** Sends requests that must be granted. */
+/** Sends requests and expects them to be granted. */
 export interface Builder {
   readonly must: (ask: Ask) => void;
   readonly scene: Omit<Scene, "houses">;

@@ -1,4 +1,4 @@
-/** A short form of `npm run sim`, and a run for every bug that it found. */
+/** A short form of `npm run sim`, and a run for every bug found by it. */
 import { expect, test } from "vitest";
 import { Tally } from "./model/invariants.ts";
 import { findRegressions, regressionFrom, regressionText } from "./regressions.ts";
@@ -6,7 +6,7 @@ import { runPlan, runSeed } from "./seed.ts";
 import { planOf } from "./workload/plan.ts";
 
 const CRASHES = 3_000;
-/** Wide, for a machine that has much else to do. */
+/** Wide, for a busy machine. */
 const TIMEOUT_MS = 300_000;
 
 test(`${CRASHES} crashes violate no invariant`, { timeout: TIMEOUT_MS }, async () => {

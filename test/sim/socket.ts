@@ -12,7 +12,7 @@ import {
   type LineAnswer,
 } from "../support/commands/command-lines.ts";
 
-/** What the engine has decided, and its sequence number then. */
+/** The decision of the engine, and its sequence number then. */
 export interface Decision {
   readonly outcome: Outcome<unknown>;
   readonly seen: number;
@@ -84,7 +84,7 @@ export class CommandSocket {
   }
 }
 
-/** Whether an answer says what was decided; the binary layout has no texts. */
+/** True if an answer states the decision; the binary layout has no texts. */
 export function saysSame(answer: LineAnswer, { outcome }: Decision): boolean {
   const decided = outcome as unknown as Partial<LineAnswer>;
   const codes = (errors: LineAnswer["errors"] = []) =>

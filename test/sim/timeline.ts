@@ -8,7 +8,7 @@ interface Entry {
   isCancelled: boolean;
 }
 
-/** @returns A function that cancels. */
+/** @returns A function to cancel. */
 export function repeat(
   scheduler: Pick<Scheduler, "later">,
   periodMs: number,
@@ -25,7 +25,7 @@ export function repeat(
   return () => cancel();
 }
 
-/** Runs tasks in the order of their times; equal times in the order in which they were added. */
+/** Runs tasks in the order of their times; equal times in the order of arrival. */
 export class Timeline implements Scheduler {
   /** Microseconds since the run began. */
   nowUs = 0;
@@ -54,7 +54,7 @@ export class Timeline implements Scheduler {
     return repeat(this, periodMs, task);
   }
 
-  /** Runs the next task. @returns False if there is none, or none within that time. */
+  /** Runs the next task. @returns False if there is none, or none in time. */
   step(withinUs = Infinity): boolean {
     for (;;) {
       const [entry] = this.#entries;

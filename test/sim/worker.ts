@@ -1,8 +1,8 @@
-/** The process that runs a share of the seeds and reports each; see `command.ts`. */
+/** The process for a share of the seeds: reports each; see `command.ts`. */
 import { runHistory } from "./cluster/seed.ts";
 import { type SeedResult, runSeed } from "./seed.ts";
 
-/** The message that it gets once. */
+/** Its only message. */
 export interface Share {
   readonly first: number;
   readonly count: number;

@@ -18,16 +18,16 @@ import { folderOf } from "../store/store-fixture.ts";
 vi.setConfig({ testTimeout: 240_000 });
 
 const CELL = "cell";
-/** Longer than a log is idle before it writes its mark, and than that takes. */
+/** Longer than a log is idle before its mark, plus the time to write it. */
 const MARKED_MS = 200;
 const keys = new CellKeys(CELL);
 
 /**
- * For a host that stops for a while as soon as its first frame is in etcd: it hears of the frame
+ * For a host stopping for a while as soon as its first frame is in etcd: it hears of the frame
  * late, and meanwhile keeps no lease alive.
  */
 class LateEtcd extends GrpcEtcd {
-  /** Lets the host hear that its frame is in etcd; null until it is. */
+  /** Lets the host hear of its frame in etcd; null before. */
   hear: (() => void) | null = null;
   #unsent: (() => void)[] = [];
 
@@ -85,20 +85,20 @@ class World {
     return path.join(this.folder, `host-${number}`);
   }
 
-  /** Founds the cell on host 0, which then stops. */
+  /** Founds the cell on host 0, then stops the host. */
   async found(venues = 0): Promise<void> {
     const founder = await this.open(0).store;
     if (venues > 0) await addVenues(founder, 1, venues);
     await founder.close();
   }
 
-  /** A host that has the data of another one. */
+  /** A host with the data of another one. */
   copy(from: number, to: number): void {
     fs.cpSync(this.dataOf(from), this.dataOf(to), { recursive: true });
     fs.rmSync(path.join(this.dataOf(to), "lock.sqlite"), { force: true });
   }
 
-  /** Opens a host, which settles when it leads; and its view of the cluster. */
+  /** A host being opened, settled when it leads; and its view of the cluster. */
   open(
     number: number,
     strictReads = false,
@@ -285,7 +285,7 @@ describeWith(["etcd"], "with etcd", () => {
     await addVenues(leader, 1, 3);
     const reads = await Promise.all([leader.read(digest), leader.read(digest)]);
     expect(reads).toEqual([digest(leader.engine.state), digest(leader.engine.state)]);
-    // The mark of an idle log is a frame too, which would show that the key is gone.
+    // The mark of an idle log is a frame too, and would reveal the lost key.
     await sleep(MARKED_MS);
     await world.change({ deletes: [{ from: keys.leader, to: `${keys.leader}\0` }] });
     expect(leader.cluster!.mayRead).toBe(true);

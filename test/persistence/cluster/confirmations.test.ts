@@ -1,4 +1,4 @@
-/** Answers that wait for etcd: one question for a turn, and in order. */
+/** Answers waiting for etcd: one question for a turn, and in order. */
 import { expect, test } from "vitest";
 import { Confirmations } from "../../../persistence/cluster/host.ts";
 import { ManualTime } from "../log/log-fixture.ts";

@@ -1,4 +1,4 @@
-/** A newest segment without a frame, which a leader began before it lost its lease. */
+/** A newest segment without a frame, begun by a leader before it lost its lease. */
 import fs from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";

@@ -7,7 +7,7 @@ class World {
   readonly time = new ManualTime();
   /** Records of the next frame. */
   pending = 0;
-  /** Records of each frame that left. */
+  /** Records of each sent frame. */
   readonly frames: number[] = [];
   readonly #gathering = new Gathering(this.time, () => this.pending);
 

@@ -1,4 +1,4 @@
-/** Calls to a server that answers wrongly, late or not at all, and to no server. */
+/** Calls to a server with wrong, late or no answers, and to no server. */
 import http2 from "node:http2";
 import net from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -17,7 +17,7 @@ import { folderOf } from "../store/store-fixture.ts";
 
 const DEADLINE_MS = 1_000;
 const SHORT_MS = 100;
-/** A connection that does not answer a probe ends after 2 s. */
+/** A connection without an answer to a probe ends after 2 s. */
 const PROBED_MS = 2_500;
 
 type Stream = http2.ServerHttp2Stream;

@@ -1,4 +1,4 @@
-/** When a host may rely on its lease: from the moment at which it sent a keep-alive. */
+/** When a host may rely on its lease: from the sending of a keep-alive. */
 import { expect, test } from "vitest";
 import { type Answer, type Etcd, EtcdRefusal } from "../../../persistence/cluster/etcd.ts";
 import { Lease } from "../../../persistence/cluster/leader.ts";
@@ -6,7 +6,7 @@ import { ManualTime } from "../log/log-fixture.ts";
 
 type Kept = { readonly ttlMs: number };
 
-/** A lease of 2 seconds, of which 250 ms are not relied on, and a member that answers when told. */
+/** A lease of 2 seconds, 250 ms of them not relied on, and a member answering when told. */
 class World {
   readonly time = new ManualTime();
   readonly asked: Answer<Kept>[] = [];

@@ -1,4 +1,4 @@
-/** What the leader removes from etcd, and when there is no room for more. */
+/** Removals of the leader from etcd, and when there is no room for more. */
 import { expect, test } from "vitest";
 import { CellKeys, type Etcd, type Transaction } from "../../../persistence/cluster/etcd.ts";
 import { Trim } from "../../../persistence/cluster/leader.ts";
@@ -7,7 +7,7 @@ const MEBIBYTE = 1024 * 1024;
 const keys = new CellKeys("cell");
 const at = (n: number) => ({ number: 2, offset: n * MEBIBYTE });
 
-/** A member that does what it is told, and says what it was. */
+/** A member: carries out each order, and repeats it. */
 class Told {
   readonly changes: Transaction[] = [];
   readonly compacted: number[] = [];

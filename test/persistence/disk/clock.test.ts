@@ -1,6 +1,6 @@
 /** The service clock: the machine's time at the start, carried on by the running clock. */
 import { expect, test } from "vitest";
-import { realScheduler, ServiceClock } from "../../../persistence/disk/clock.ts";
+import { ServiceClock } from "../../../persistence/disk/clock.ts";
 
 test("a step of the machine's clock while the service runs has no effect", () => {
   let [wallMs, runningMs] = [5_000, 70];
@@ -17,28 +17,4 @@ test("a log that ends later moves the clock to its end; an earlier end has no ef
   expect(clock.nowMs()).toBe(5_000);
   clock.atLeast(6_000);
   expect(clock.nowMs()).toBe(6_000);
-});
-
-// The real scheduler runs tasks after the turn, after a delay, or never.
-
-test("soon runs after this turn, later runs after the delay", async () => {
-  const order: string[] = [];
-  const done = new Promise<void>((resolve) => {
-    realScheduler.later(5, () => {
-      order.push("later");
-      resolve();
-    });
-  });
-  realScheduler.soon(() => order.push("soon"));
-  queueMicrotask(() => order.push("turn"));
-  await done;
-  expect(order).toEqual(["turn", "soon", "later"]);
-});
-
-test("a cancelled task does not run", async () => {
-  let runs = 0;
-  const cancel = realScheduler.later(1, () => (runs += 1));
-  cancel();
-  await new Promise((resolve) => setTimeout(resolve, 10));
-  expect(runs).toBe(0);
 });

@@ -1,4 +1,4 @@
-/** Which folders are opened and which are refused; a refusal changes nothing. */
+/** Accepted and refused folders; a refusal changes nothing. */
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
@@ -31,7 +31,7 @@ function open(folder: string, secret?: string, disk: Disk = realDisk): DataFolde
   return openDataFolder({ disk, folder, clock, secret, randomBytes });
 }
 
-/** Expects a refusal, and that no file changes. */
+/** Expects a refusal without a change of any file. */
 function refusalOf(folder: string, secret?: string, disk?: Disk): FolderRefused {
   const before = contentOf(folder);
   try {
@@ -44,7 +44,7 @@ function refusalOf(folder: string, secret?: string, disk?: Disk): FolderRefused 
   throw new Error("not refused");
 }
 
-/** Every file except the lock, which has no content. */
+/** Every file except the lock, an empty one. */
 function contentOf(folder: string): Record<string, string> {
   const content: Record<string, string> = {};
   for (const name of readdirSync(folder)) {

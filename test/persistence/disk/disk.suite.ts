@@ -1,4 +1,4 @@
-/** What each `Disk` must do; run for the real one and for the one in memory. */
+/** The duties of each `Disk`; run for the real one and for the one in memory. */
 import { expect, test } from "vitest";
 import type { Disk, DiskFile } from "../../../persistence/disk/disk.ts";
 import { DiskFault } from "../../../persistence/disk/faults.ts";

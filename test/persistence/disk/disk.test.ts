@@ -6,7 +6,7 @@ import { afterAll, expect, test } from "vitest";
 import { realDisk } from "../../../persistence/disk/disk.ts";
 import { testDisk } from "./disk.suite.ts";
 
-/** The kernel's flags of each descriptor that this process has for the file. */
+/** The kernel's flags of each descriptor of this process for the file. */
 function openFlags(path: string): number[] {
   return readdirSync("/proc/self/fd").flatMap((fd) => {
     const link = statSync(`/proc/self/fd/${fd}`, { throwIfNoEntry: false });

@@ -21,7 +21,7 @@ function openDisk(seed = 1) {
 
 testDisk(() => ({ disk: openDisk().process, folder }));
 
-/** Sectors that are each filled with another number. */
+/** Sectors, each filled with another number. */
 function pattern(from: number): Buffer {
   const sectors = Array.from({ length: SECTORS }, (_, i) => Buffer.alloc(SECTOR_BYTES, from + i));
   return Buffer.concat(sectors);

@@ -8,7 +8,6 @@ import {
   LogFailed,
   Malformed,
   StoreFault,
-  messageOf,
   only,
 } from "../../../persistence/disk/faults.ts";
 
@@ -48,11 +47,6 @@ test("the message of a fault says what happened, where, and what to do", () => {
   }
 });
 
-test("a fault keeps its cause", () => {
-  expect(disk.cause).toEqual(new Error("cause"));
-  expect(new LogFailed(disk).cause).toBe(disk);
-});
-
 test("an unknown error code has a general hint", () => {
   const { message } = new DiskFault("read", "/data", "EWEIRD");
   expect(message).toBe("cannot read /data: EWEIRD; see the error codes of the operating system");
@@ -72,9 +66,4 @@ test("only() accepts errors of the listed classes, and rethrows any other", () =
     }
     expect(passedOn).toBe(unknown);
   }
-});
-
-test("messageOf gives a text for anything that is thrown", () => {
-  expect(messageOf(new TypeError("a mistake"))).toBe("a mistake");
-  expect(messageOf("a text")).toBe("a text");
 });

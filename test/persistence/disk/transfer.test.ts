@@ -1,4 +1,4 @@
-/** Complete reads and writes on a disk that does less than requested. */
+/** Complete reads and writes on a disk doing less than requested. */
 import { expect, test } from "vitest";
 import type { DiskFile } from "../../../persistence/disk/disk.ts";
 import { DiskFault } from "../../../persistence/disk/faults.ts";
@@ -59,7 +59,7 @@ test("a write that fails is a fault at once", async () => {
   });
 });
 
-/** A file that writes through, with the outcome of each write. */
+/** A file writing through, with the outcome of each write. */
 function throughFile(...outcomes: (DiskFault | number)[]): { file: DiskFile; calls: string[] } {
   const calls: string[] = [];
   const made = emptyDisk().process!.createNow("/data/a");

@@ -14,7 +14,7 @@ import { LocalThread, type LocalWorker } from "../../support/store.ts";
 interface Adder {
   readonly data: number;
   readonly requests: {
-    /** Adds to the number that the program starts with. */
+    /** Adds to the program's first number. */
     readonly add: (number: number) => number;
     readonly addLater: (number: number) => number;
     readonly hold: (argument: null) => null;

@@ -1,4 +1,4 @@
-/** The records of one event that are in memory. */
+/** The records of one event in memory. */
 import { expect, test } from "vitest";
 import { EventChain } from "../../../persistence/history/event-chain.ts";
 

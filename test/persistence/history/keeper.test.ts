@@ -52,7 +52,7 @@ function rowsIn(folder: string) {
   return { rows, trail };
 }
 
-/** The rows that the first records must give. */
+/** The rows due after the first records. */
 function rowsOf(records: number) {
   const book = openBook();
   book.feed(history.records.slice(0, records));
@@ -86,7 +86,7 @@ test("it follows a log over segments and starts, and takes each record once", as
   expect(reports).toEqual([]);
 });
 
-/** Dies at a read, as a killed process does: rows that were not kept are lost. */
+/** Dies at a read, like a killed process: rows not yet kept are lost. */
 function dyingDisk(lastRead: number): { disk: Disk; reads: () => number } {
   let reads = 0;
   const disk: Disk = {
@@ -245,7 +245,7 @@ test.each([
   const first = keep(folder);
   first.keeper.follow(process.journal.mark!);
   first.keeper.close();
-  // As after a repair that cut the end, or beside a restored copy.
+  // As after a repair with a cut end, or beside a restored copy.
   const other = await storeWithTrail(0);
   await other.process.commit(batches, 4);
   fs.copyFileSync(path.join(folder, AUDIT_FILE), path.join(other.folder, AUDIT_FILE));

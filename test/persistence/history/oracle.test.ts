@@ -24,7 +24,7 @@ function workload(seed: number, steps = STEPS): Workload {
   return made;
 }
 
-/** The seats that a page of the listing shows. */
+/** The seats on a page of the listing. */
 const listed = <Seat extends { state: SeatState }>(seats: readonly Seat[]) =>
   seats.filter(({ state }) => state !== SeatState.WITHDRAWN);
 

@@ -18,7 +18,7 @@ import { ask, openBook } from "./history-fixture.ts";
 const SEEDS = [1, 2, 3, 4];
 const STEPS = 1_500;
 
-/** A state with its recent changes, which follows given records. */
+/** A state with its recent changes, following the given records. */
 class Follower {
   readonly state = new State();
   readonly recent: RecentChanges;
@@ -182,7 +182,7 @@ test("recent changes stay within their memory, and older ones are refused", () =
     const last = state.sequenceOf(event);
     expect(recent.page(event, last, 1_000)).toEqual({ changes: [], hasMore: false });
     expect(recent.block(event, last, last)).toEqual([]);
-    // The first that is left names the one before it, which was dropped.
+    // The first one left names its dropped predecessor.
     expect(recalled(recent, event, recent.since)).toEqual(trailed(book, event.id, recent.since));
   }
 });
@@ -234,7 +234,7 @@ test("those who watch an event are not called for the records of others", () => 
     expect(recent.lastOf(partition)).toBeGreaterThan(known);
     known = recent.lastOf(partition);
   });
-  // The record after each of a batch is applied before that batch is on disk.
+  // The record after each batch is applied before the batch is on disk.
   for (const record of kept) {
     const { sequence } = record;
     follower.follow(record);

@@ -1,4 +1,4 @@
-/** Moves that are kept as the log encoded them, in memory that is used again. */
+/** Moves kept in the log's encoding, in reused memory. */
 import { expect, test } from "vitest";
 import { RecordType } from "../../../engine/records.ts";
 import { RecentMoves } from "../../../persistence/history/recent-changes.ts";
@@ -22,7 +22,7 @@ function keepBatch(moves: RecentMoves, first: number, count: number): void {
   moves.keep(Buffer.from(out.bytes.subarray(0, out.length)), first, count);
 }
 
-/** Reads every move that is kept. */
+/** Reads every kept move. */
 function expectMoves(moves: RecentMoves, end: number): void {
   for (let sequence = moves.first; sequence < end; sequence++) {
     const { timeMs, record } = recordAt(sequence);

@@ -1,4 +1,4 @@
-/** The trail keeps the bodies of stored replies that are too long for memory. */
+/** The trail keeps the bodies of stored replies too long for memory. */
 import { expect, test } from "vitest";
 import { BODY_IN_MEMORY_MAX, type ReplyBudget } from "../../../engine/stored-replies.ts";
 import type { Book } from "../../support/audit.ts";
@@ -7,7 +7,7 @@ import { openBook } from "./history-fixture.ts";
 
 const LONG = "x".repeat(BODY_IN_MEMORY_MAX + 1);
 
-/** Replies of a tenant, and a trail that follows their log. */
+/** Replies of a tenant, and a trail following their log. */
 class Replies {
   readonly bench = new Bench();
   readonly trail: Book;

@@ -22,7 +22,7 @@ function codeIn(language: string): string {
 }
 
 const [IMPORT = "", PROGRAM = ""] = codeIn("js").split(/(?<=^import .*;\n)/m);
-/** What the comments after `console.log` promise. */
+/** The promises of the comments after `console.log`. */
 const OUTPUT = [...PROGRAM.matchAll(/console\.log\(.*\);? \/\/ (.*)$/gm)].map(([, text]) => text!);
 
 const inProject = (command: string, ...args: readonly string[]) =>
@@ -43,7 +43,7 @@ beforeAll(async () => {
   const flags = ["--prefer-offline", "--no-audit", "--no-fund", "--ignore-scripts"];
   await inProject("npm", "install", ...flags, `./${packed}`);
   rmSync(path.join(project, packed));
-  // The install script of better-sqlite3 may compile for minutes; its result is that of `npm ci`.
+  // The install script of better-sqlite3 may compile for minutes; its result equals the one of `npm ci`.
   mkdirSync(path.join(project, BINARY), { recursive: true });
   cpSync(BINARY, path.join(project, BINARY), { recursive: true });
 }, 120_000);

@@ -1,4 +1,4 @@
-/** Batches that the engine's own thread writes: when, in which order, and what a fault does. */
+/** Batches written by the engine's own thread: when, their order, and the effect of a fault. */
 import { expect, test } from "vitest";
 import {
   DirectWrites,
@@ -78,7 +78,7 @@ test("the clock stands still → a batch waits for a few turns only", () => {
   expect(turns).toBeLessThan(100);
 });
 
-/** A log on a disk that is known to be fast, and whose thread pool can be stopped. */
+/** A log on a disk known to be fast, with a thread pool to be stopped. */
 async function fastLog() {
   const pool = { isStopped: false };
   const disk = new FakeDisk({

@@ -6,13 +6,13 @@ import type { CommitFrame } from "../../../persistence/log/frame.ts";
 import { FakeDisk } from "../../support/disk/fake-disk.ts";
 import { LogProcess, settle } from "./log-fixture.ts";
 
-/** A disk and a majority of other hosts, both of which the test holds up. */
+/** A disk and a majority of other hosts, both held up by the test. */
 class World {
   isDiskSlow = false;
   readonly disk: FakeDisk;
-  /** Operations that the disk has not finished. */
+  /** Unfinished operations of the disk. */
   readonly #held: (() => void)[] = [];
-  /** The frames that left, and whether they are durable. */
+  /** The sent frames, and whether they are durable. */
   readonly #sent: (() => void)[] = [];
   log!: LogProcess;
   #isOpen = false;
@@ -37,7 +37,7 @@ class World {
     return world;
   }
 
-  /** Frames that left so far. */
+  /** Frames sent so far. */
   get sent(): number {
     return this.#sent.length;
   }
@@ -63,7 +63,7 @@ test("a frame is answered when it is durable elsewhere, before this disk has it"
   world.isDiskSlow = true;
   await world.acknowledge();
   expect(log.durable).toEqual([3]);
-  // What a snapshot or the trail may rest on is what this disk has.
+  // A snapshot and the trail may rest only on the content of this disk.
   expect(log.journal.mark).toBe(null);
   await world.finishWrites();
   expect([log.durable, log.journal.mark?.sequence]).toEqual([[3], 3]);

@@ -17,7 +17,7 @@ const START_MS = 1_790_000_000_000;
 
 export type Files = ReadonlyMap<string, Buffer>;
 
-/** Time that only the test advances; `soon` runs at the end of the current turn. */
+/** Time advanced only by the test; `soon` runs at the end of the current turn. */
 export class ManualTime implements Scheduler, Clock {
   #nowMs = START_MS;
   #waiting: { readonly dueMs: number; readonly task: () => void }[] = [];
@@ -58,7 +58,7 @@ export function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** The record with that sequence number; no two are equal. */
+/** The record with the given sequence number; no two are equal. */
 export function recordOf(sequence: number, extraBytes = 0): MoveRecord {
   return {
     type: RecordType.MOVE,
@@ -123,12 +123,12 @@ export class LogProcess {
     return process;
   }
 
-  /** The last sequence number that was acknowledged; 0 for none. */
+  /** The last acknowledged sequence number; 0 for none. */
   get acknowledged(): number {
     return this.durable.at(-1) ?? 0;
   }
 
-  /** Appends the next records, all in this turn, up to the first that is refused. */
+  /** Appends the next records, all in this turn, up to the first refused one. */
   append(count: number, extraBytes = 0, isFollowUp = false): Admission | TooLong {
     const space = isFollowUp ? LogSpace.RESERVE : LogSpace.GENERAL;
     for (let i = 0; i < count; i++) {
@@ -148,7 +148,7 @@ export class LogProcess {
     return admission;
   }
 
-  /** Checks that each replayed record equals the appended one. */
+  /** Checks each replayed record against the appended one. */
   expectWhole(): void {
     const broken = this.replayed.findIndex(
       (record, i) => !isDeepStrictEqual(record, recordOf(i + 1)),

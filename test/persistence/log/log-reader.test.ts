@@ -134,15 +134,6 @@ test("a frame after a clean end is damage", () => {
   expect(damageIn({ frames }).expected).toBe("nothing after a clean end");
 });
 
-test("a frame with another chain is damage", () => {
-  const other = Buffer.alloc(512);
-  sealFrame(other, START, Buffer.alloc(16, 1));
-  const log = new LogScan(STORE_ID, () => {});
-  const bytes = Buffer.concat([encodeSegmentHeader(HEADER), other]);
-  const place = { number: 1, firstSequence: 1 };
-  expect(() => log.segment({ path: "1.log", place, bytes, newest: true })).toThrow(/chain/);
-});
-
 test("reading may continue in a segment that has no frame yet", () => {
   const log = new LogScan(STORE_ID, () => {}, {
     sequence: 40,

@@ -157,18 +157,6 @@ test("a log that was closed without records starts again cleanly", async () => {
   expect(second.report).toMatchObject({ epoch: 1, cleanShutdown: true, records: 0 });
 });
 
-test("the spare follows a full segment, and nothing is lost", async () => {
-  const disk = emptyDisk();
-  const segmentBytes = 16 * 1024;
-  const log = await LogProcess.start({ disk, segmentBytes });
-  for (let i = 0; i < 100; i++) await log.commit(1 + (i % 20));
-  expect(segmentPaths(disk).length).toBeGreaterThan(10);
-  await log.close();
-  const next = await LogProcess.start({ disk, segmentBytes });
-  expect(next.report).toMatchObject({ records: log.acknowledged, cleanShutdown: true });
-  expect(next.replayed).toHaveLength(log.acknowledged);
-});
-
 test("a record longer than a segment is refused until a segment is long enough", async () => {
   const disk = emptyDisk();
   const log = await LogProcess.start({ disk });
@@ -386,36 +374,6 @@ test("after a failed sync nothing is acknowledged, and the failure is reported o
     await expect(log.close()).rejects.toThrow(LogFailed);
     expect(log.failures).toHaveLength(1);
   }
-});
-
-test("a short write is completed by a second one", async () => {
-  const disk = emptyDisk();
-  const log = await LogProcess.start({ disk });
-  atLogStep(disk, "write", 1, { writtenBytes: 100 });
-  await log.commit(3);
-  expect(log.durable).toEqual([3]);
-  disk.kill();
-  const next = await LogProcess.start({ disk });
-  expect(next.report).toMatchObject({ records: 3, tornBytes: 0 });
-});
-
-test("a short write whose rest fails the log is a torn end for the next start", async () => {
-  const disk = emptyDisk();
-  const log = await LogProcess.start({ disk });
-  await log.commit(1);
-  let writes = 0;
-  disk.decide = ({ path, operation }) => {
-    if (operation !== "write" || !path.endsWith(".log")) return null;
-    writes += 1;
-    return writes === 1 ? { writtenBytes: 100 } : { code: "ENOSPC" };
-  };
-  await log.commit(3);
-  expect(log.durable).toEqual([1]);
-  expect(log.failures).toMatchObject([{ cause: { code: "ENOSPC", operation: "write" } }]);
-  disk.kill();
-  disk.decide = () => null;
-  const next = await LogProcess.start({ disk });
-  expect(next.report).toMatchObject({ records: 1, tornBytes: 100 });
 });
 
 test("close fails if a file cannot be closed", async () => {

@@ -1,4 +1,4 @@
-/** A process that dies at any disk operation loses no acknowledged record and splits no batch. */
+/** A death at any disk operation loses no acknowledged record and splits no batch. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ const SEGMENT_BYTES = 8 * 1024;
 type Ending = "kill" | "power cut";
 const ENDINGS: readonly Ending[] = ["kill", "power cut"];
 
-/** What all processes together have promised to callers. */
+/** The promises of all processes together to callers. */
 interface Ledger {
   acknowledged: number;
   appended: number;
@@ -83,7 +83,7 @@ function endProcess(disk: FakeDisk, ending: Ending): void {
   else disk.losePower();
 }
 
-/** How many changes of the disk the workload makes. */
+/** Number of the workload's changes of the disk. */
 async function countChanges(): Promise<number> {
   const disk = emptyDisk();
   let count = 0;

@@ -11,7 +11,6 @@ import {
   copyDisk,
   emptyDisk,
   sameFiles,
-  segmentPaths,
   settle,
   timeOf,
 } from "./log-fixture.ts";
@@ -77,22 +76,6 @@ test("the mark of a snapshot is the end of a batch, with its chain", async () =>
   expect(() => read({ sequence: 3, chain: Buffer.alloc(16) })).toThrow("chain 0000");
 });
 
-test("an empty folder is an empty log", async () => {
-  const log = await startedOn(emptyDisk());
-  expect(log.report).toEqual({
-    records: 0,
-    segments: 0,
-    bytes: 0,
-    seconds: 0,
-    tornBytes: 0,
-    tornSegment: null,
-    cleanShutdown: true,
-    epoch: 0,
-    sequence: 0,
-    timeMs: 0,
-  });
-});
-
 test("the report of a recovery counts records, segments, epochs and torn bytes", async () => {
   const { files, records } = await killedLog();
   const log = await startedOn(copyDisk(files));
@@ -105,20 +88,6 @@ test("the report of a recovery counts records, segments, epochs and torn bytes",
     tornBytes: 0,
     segments: [...files.keys()].filter((path) => path.endsWith(".log")).length,
   });
-});
-
-test("a log has every record after forty restarts", async () => {
-  const disk = emptyDisk();
-  for (let round = 1; round <= 40; round++) {
-    const log = await startedOn(disk);
-    expect(log.report.records).toBe(3 * (round - 1));
-    expect(log.report.epoch).toBe(round - 1);
-    await log.commit(1);
-    await log.commit(2);
-    if (round % 3 === 0) await log.close();
-    else if (round % 3 === 1) disk.kill();
-    else disk.losePower();
-  }
 });
 
 test("a cut at any byte of the last three batches drops whole batches only", async () => {
@@ -245,18 +214,6 @@ test("data after a clean end halts the start", async () => {
   expect(fault.expected).toBe("zeros after a clean end");
 });
 
-test("a changed bit in the last batch, which nothing covers, is a torn end", async () => {
-  const disk = emptyDisk();
-  const log = await startedOn(disk);
-  await log.commit(4);
-  await log.commit(3);
-  const files = disk.files();
-  const { path, bytes } = newestOf(files);
-  bytes[usedBytes(bytes) - SECTOR_BYTES + 70]! ^= 1;
-  const next = await startedOn(copyDisk(new Map(files).set(path, bytes)));
-  expect(next.report).toMatchObject({ records: 4, tornSegment: path.split("/").at(-1) });
-});
-
 test("the torn segment is kept beside its copy", async () => {
   const { files } = await killedLog();
   const { path, bytes } = newestOf(files);
@@ -287,41 +244,6 @@ test("a torn byte far beyond the end, in a segment of full length, is found", as
     const next = await startedOn(copyDisk(new Map([[path, damaged]])));
     expect(next.report).toMatchObject({ records: 1, tornBytes: at + 1 - start });
   }
-});
-
-test("a missing, swapped, duplicated, foreign or misnamed segment halts the start", async () => {
-  const { files } = await killedLog();
-  const paths = [...files.keys()].filter((name) => name.endsWith(".log"));
-  const [first, second, third] = paths as [string, string, string];
-  const foreignDisk = emptyDisk();
-  const storeId = "11111111-2222-3333-4444-555555555555";
-  const foreign = await LogProcess.start({ disk: foreignDisk, storeId });
-  await foreign.close();
-  const secondBytes = files.get(second)!;
-  const thirdBytes = files.get(third)!;
-  const foreignFirst = foreignDisk.files().get(segmentPaths(foreignDisk)[0]!)!;
-  const cases: [string, (disk: FakeDisk) => void][] = [
-    ["segment 1", (disk) => disk.plant(first, null)],
-    ["segment 2", (disk) => disk.plant(second, null)],
-    ["segment 3", (disk) => disk.plant(second.replace(/.{8}.log$/, "0000ffff.log"), secondBytes)],
-    ["segment 2", (disk) => disk.plant(second, thirdBytes).plant(third, secondBytes)],
-    [`store ${STORE_ID}`, (disk) => disk.plant(first, foreignFirst)],
-    ["the name of a segment", (disk) => disk.plant("/data/wal/copy.log", secondBytes)],
-  ];
-  for (const [expected, damage] of cases) {
-    const disk = copyDisk(files);
-    damage(disk);
-    expect((await corruptionIn(disk)).expected).toBe(expected);
-  }
-});
-
-test("an older state of a middle segment halts the start", async () => {
-  const { files } = await killedLog();
-  const path = segmentPaths(copyDisk(files))[1]!;
-  const older = Buffer.from(files.get(path)!);
-  older.fill(0, usedBytes(older) - 2 * SECTOR_BYTES);
-  const fault = await corruptionIn(copyDisk(new Map(files).set(path, older)));
-  expect(fault.expected).toMatch(/^sequence|^chain/);
 });
 
 test("a failed read halts the start, and is not the end of the log", async () => {

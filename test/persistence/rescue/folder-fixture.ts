@@ -31,7 +31,7 @@ export function start(folder: string): Promise<StoreProcess> {
   return StoreProcess.start({ folder, history });
 }
 
-/** Starts, and checks that the state is the one after the last record that was recovered. */
+/** Starts, and checks the state against the one after the last recovered record. */
 export async function recovered(folder: string, disk = diskOn(folder)): Promise<StoreProcess> {
   const process = await StoreProcess.start({ folder, history, disk });
   checkState(process.state);
@@ -39,7 +39,7 @@ export async function recovered(folder: string, disk = diskOn(folder)): Promise<
   return process;
 }
 
-/** A store after so many batches of ten records, with a trail that is still empty. */
+/** A store after so many batches of ten records, with a trail still empty. */
 export async function storeWithTrail(batches: number) {
   const folder = folderOf();
   const process = await start(folder);
@@ -49,7 +49,7 @@ export async function storeWithTrail(batches: number) {
 }
 
 export interface Shape {
-  /** How many snapshots are taken, each after thirty batches. */
+  /** Number of snapshots, each after thirty batches. */
   readonly snapshots: number;
   /** Batches after the last snapshot. */
   readonly batches: number;
@@ -114,8 +114,8 @@ export function preview(folder: string, cutAfter?: number): RepairPlan {
 }
 
 /**
- * Repairs, and checks that the plan is carried out, that the folder is sound, that no byte is lost,
- * and that the store can be used.
+ * Repairs, and checks: the plan is carried out, the folder is sound, no byte is lost,
+ * and the store can be used.
  */
 export async function repaired(folder: string, cutAfter?: number): Promise<Repaired> {
   const before = contentOf(folder);

@@ -161,7 +161,7 @@ test("an error of the callback that gets the records is passed on", async () => 
   expect(act).toThrow(mistake);
 });
 
-// Records as people read them: to which event they belong, and how invalid ones are shown.
+// Records as people read them: with their event, and invalid ones too.
 
 const HALL = [section("Stalls", { A: "1 2 3" }), area("Pit", 10)];
 

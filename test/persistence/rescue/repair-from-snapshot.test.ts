@@ -1,4 +1,4 @@
-/** Repairs after which a new log begins at a snapshot, because the old one is damaged before it. */
+/** Repairs ending in a new log from a snapshot on, because the old one is damaged before it. */
 import fs from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
@@ -55,7 +55,7 @@ test("without any segment, the newest snapshot stays", async () => {
   for (const segment of segmentsIn(folder)) fs.rmSync(segment);
   const { plan } = await repaired(folder);
   expect(plan).toMatchObject({ sequence: 300, segments: [] });
-  // Nothing shows that there were later records.
+  // No trace of later records is left.
   expect(plan.lost.range).toBeNull();
 });
 
@@ -165,7 +165,7 @@ test("a snapshot that was taken between records is rewritten as a sound state", 
   expect(lost.range?.from).toBeGreaterThan(from);
   expect(lost.range?.from).toBeLessThanOrEqual(sequence);
   expect(lost.range?.to).toBe(to);
-  // The other records are in the partitions that were copied last.
+  // The other records are in the partitions copied last.
   expect(lost.total).toBeLessThan(to - lost.range!.from + 1);
   const original = fs.readFileSync(snapshotsIn(folder).at(-1)!);
   const { verified, aside } = repairFolder({ disk: realDisk, folder });

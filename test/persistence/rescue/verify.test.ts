@@ -217,7 +217,7 @@ test.each([false, true])(
     expect(verifyFolder({ disk: realDisk, folder }).findings).toEqual([]);
     const after = contentOf(folder);
     expect([...after.keys()]).toEqual([...before.keys()]);
-    // An index in shared memory that lists the readers; it has no data.
+    // An index of the readers in shared memory; it has no data.
     for (const files of [before, after]) files.delete(path.join(folder, "audit.sqlite-shm"));
     expect(sameFiles(after, before)).toBe(true);
     const trail = new Database(path.join(folder, "audit.sqlite"), { readonly: true });

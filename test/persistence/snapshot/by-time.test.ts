@@ -1,4 +1,4 @@
-/** Snapshots that are made because time has passed. */
+/** Snapshots made because time has passed. */
 import { expect, test } from "vitest";
 import { settle } from "../log/log-fixture.ts";
 import { history } from "../rescue/folder-fixture.ts";
@@ -28,7 +28,7 @@ test("a snapshot is made when the last one is old enough and the log has new rec
   expect(await pass(process, 30)).toBe(2);
   expect(process.reports.every(({ failure }) => failure === null)).toBe(true);
   await process.commit(5);
-  // The age counts from the snapshot, which was begun 22 minutes after the first start.
+  // The age counts from the snapshot, begun 22 minutes after the first start.
   const next = await StoreProcess.start({ folder, history, everyMinutes: 10 });
   expect(next.report.records).toBeGreaterThan(0);
   expect(await pass(next, 31)).toBe(0);

@@ -49,7 +49,7 @@ function seal(file: string): void {
 
 const NEW_PARTITION = "SELECT max(number) + 1, sequence, 0, 0, 0, 0, digest, image FROM partitions";
 
-/** Faults that no digest shows, because the file was written with them. */
+/** Faults hidden from every digest, because the file was written with them. */
 const SEALED: readonly (readonly [string, string, string])[] = [
   [
     "a partition newer than its mark",

@@ -1,4 +1,4 @@
-/** What a start does with damaged snapshots, or without the log that they need. */
+/** Starts with damaged snapshots, or without the log they need. */
 import fs from "node:fs";
 import { expect, test } from "vitest";
 import { digest } from "../../../engine/verify.ts";
@@ -54,26 +54,6 @@ test("a damaged newest snapshot is skipped and named", async () => {
   expect(passed).toBeGreaterThan(10);
 });
 
-test("a truncated newest snapshot is skipped, and the next snapshot replaces it", async () => {
-  const { folder } = await twoSnapshots();
-  const [newest, older] = snapshotPaths(folder);
-  for (const bytes of [0, 1, 100, 4_096, 20_000]) {
-    const twin = folderOf();
-    fs.cpSync(folder, twin, { recursive: true });
-    const [cut] = snapshotPaths(twin);
-    fs.truncateSync(cut!, bytes);
-    const process = await recovered(twin);
-    expect(process.report.passedOver).toHaveLength(1);
-    expect(process.report.snapshot).toBe(older!.split("/").at(-1));
-    await process.commit(1);
-    await process.snapshot();
-    const names = snapshotPaths(twin).map((name) => name.split("/").at(-1));
-    expect(names).not.toContain(newest!.split("/").at(-1));
-    expect(names).toHaveLength(2);
-    expect((await recovered(twin)).report.passedOver).toEqual([]);
-  }
-});
-
 test("a snapshot of an invalid state is skipped, even if its digests are right", async () => {
   const folder = folderOf();
   const process = await StoreProcess.start({ folder, history });
@@ -87,18 +67,6 @@ test("a snapshot of an invalid state is skipped, even if its digests are right",
   expect(again.report.snapshot).toBe(older);
   expect(again.report.passedOver).toEqual([expect.stringContaining(newest!)]);
   expect(digest(again.state)).toBe(history.digestAt(process.durable));
-});
-
-test("without a good snapshot the whole log is read, if it is complete", async () => {
-  const folder = folderOf();
-  const process = await StoreProcess.start({ folder, history });
-  await process.commit(40);
-  await process.snapshot();
-  await process.commit(5);
-  fs.truncateSync(snapshotPaths(folder)[0]!, 5_000);
-  const next = await recovered(folder);
-  expect(next.report).toMatchObject({ sequence: 225, records: 225, snapshot: null });
-  expect(next.report.passedOver).toHaveLength(1);
 });
 
 test("with two damaged snapshots and no beginning of the log, the start halts", async () => {
@@ -154,7 +122,7 @@ test("a snapshot of a log with the same records in other batches halts the start
   expect(fault.expected).toMatch(/^chain [0-9a-f]{32}$/);
 });
 
-// Snapshots that are damaged while the process runs: the next one is written from memory.
+// Snapshots damaged while the process runs: the next one is written from memory.
 
 const RETRY_MS = 60_000;
 

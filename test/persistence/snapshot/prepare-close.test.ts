@@ -1,4 +1,4 @@
-/** The last snapshot is made while the store is in use, so that its close is short. */
+/** The last snapshot is made while the store is in use, for a short close. */
 import { expect, test } from "vitest";
 import { history, recovered } from "../rescue/folder-fixture.ts";
 import { folderOf, StoreProcess } from "../store/store-fixture.ts";
@@ -23,7 +23,7 @@ test("a store without new records is prepared without a snapshot", async () => {
   await process.store.prepareClose();
   await process.commit(3);
   await process.close();
-  // The close itself makes the snapshot that the preparation did not need.
+  // The close itself makes the snapshot the preparation did not need.
   expect(process.reports).toMatchObject([{ failure: null }]);
   expect((await recovered(folder)).report.records).toBe(0);
 });

@@ -24,7 +24,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Expects that a command is refused and writes nothing. */
+/** Expects a command to be refused and to write nothing. */
 async function expectRefused(command: unknown, refusal: object): Promise<void> {
   const { sequence } = store.engine;
   const outcome = await store.execute(command as CommandOf<CommandKind>);

@@ -65,7 +65,7 @@ test("a folder has a store after it was opened once", async () => {
   expect(hasStore(folder)).toBe(true);
 });
 
-// A change that the log cannot keep is refused before it is written, and the store goes on.
+// A change too large for the log is refused before it is written, and the store goes on.
 
 const RECORD_BYTES_MAX = 16 * 1024;
 const CLONE = "00000000-0000-4000-8000-0000000000c1";

@@ -58,7 +58,7 @@ async function statusOfLock(server: ServerProcess, { key, eventId }: House, { se
   return (await server.request("POST", lock, body, key)).status;
 }
 
-/** Expects that every command refuses the folder in one sentence, and changes nothing. */
+/** Expects every command to refuse the folder in one sentence, and to change nothing. */
 async function expectRefused(folder: string, reason: string): Promise<void> {
   const before = contentOf(folder);
   const elsewhere = path.join(temporaryFolder(), "copy");

@@ -1,4 +1,4 @@
-/** What a long run of histories must cover, by the names that `Counts` has. */
+/** The branches a long run of histories must cover, by the names in `Counts`. */
 import type { Tally } from "../model/invariants.ts";
 import { CLUSTER_FAULTS } from "./plan.ts";
 import { PROMISES } from "./promises.ts";

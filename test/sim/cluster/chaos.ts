@@ -145,7 +145,7 @@ export class Chaos {
   }
 
   /**
-   * Sometimes all bookings go elsewhere at once, so that nothing tells the host that it is cut off.
+   * Sometimes all bookings go elsewhere at once: nothing then tells the host of being cut off.
    * @returns Ends it all.
    */
   #cutClients(host: SimHost, end: () => void): () => void {

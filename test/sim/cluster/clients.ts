@@ -1,5 +1,5 @@
 /**
- * Clients that book seats and look at them. When an answer is missing, a call with an idempotency
+ * Clients: they book seats and look at them. When an answer is missing, a call with an idempotency
  * key is repeated, perhaps at another host; without one its outcome remains unknown.
  */
 import type { Booking, SeatCall } from "../../support/linearizable.ts";
@@ -43,7 +43,7 @@ export class ClusterClients {
   readonly history: SeatCall[] = [];
   readonly #options: ClusterClientsOptions;
   readonly #random: Random;
-  /** The host that each client asks next. */
+  /** The host each client asks next. */
   readonly #host: number[] = [];
   #at = 0;
   #keys = 0;

@@ -107,7 +107,7 @@ export class ClusterRun {
     }
   }
 
-  /** One host after the other ends, so that each of them leads once more. */
+  /** One host after the other ends, for each of them to lead once more. */
   async #letAllLead(first: number): Promise<void> {
     let leading = this.#hosts[first]!;
     for (let left = this.#hosts.length - 1; left > 0; left--) {
@@ -152,7 +152,7 @@ export class ClusterRun {
   }
 }
 
-/** @returns The place of the first frame that both have and that differs; null for none. */
+/** @returns The place of the first frame of both with a difference; null for none. */
 function firstDifference(segment: Buffer, other: Buffer | null): number | null {
   if (other === null) return null;
   for (let at = SEGMENT_HEADER_BYTES; ;) {

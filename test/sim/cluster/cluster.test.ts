@@ -6,13 +6,13 @@ import { runClusterPlan, runHistory } from "./seed.ts";
 
 const HISTORIES = 60;
 const STRICT_HISTORIES = 40;
-/** Seeds that found a bug once. */
+/** Seeds of former bugs. */
 const FOUND = [11_636, 16_944, 17_994, 37_195, 48_097];
-/** Seeds with a host that lost its lease before it had founded the cell. */
+/** Seeds with a host losing its lease before it had founded the cell. */
 const FOUNDED_LATE = [17, 287];
 /** Seeds with reads from the past when the clock of a host stops. */
 const STALE = [485, 2_319, 2_745];
-/** Wide, for a machine that has much else to do. */
+/** Wide, for a busy machine. */
 const TIMEOUT_MS = 300_000;
 
 test(`${HISTORIES} histories keep every promise`, { timeout: TIMEOUT_MS }, async () => {
@@ -47,7 +47,7 @@ test.each(FOUNDED_LATE)(
   },
 );
 
-/** Hosts are suspended together with their clocks, and find out late that they no longer lead. */
+/** Hosts are suspended together with their clocks, and find out late about their lost lead. */
 async function failureOf(seed: number, strictReads: boolean): Promise<string | null> {
   const load = { clients: 5, calls: 17, seats: 1, thinkMsMax: 1_200, leaseMs: 2_000 };
   const faults = { faults: ["pause"] as const, faultCount: 6, faultMsMax: 3_400, clocksStop: true };

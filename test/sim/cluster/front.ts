@@ -1,4 +1,4 @@
-/** The front of a leading host: as the server's, with the calls that the clients here make. */
+/** The front of a leading host: as the server's, with the calls of the clients here. */
 import type { Engine } from "../../../engine/engine.ts";
 import { SeatState, STATE_NAMES } from "../../../engine/inventory/states.ts";
 import { Result } from "../../../engine/results.ts";
@@ -18,7 +18,7 @@ export type HostRequest =
       readonly key: string | null;
     };
 
-/** What a client is told. */
+/** The answer to a client. */
 export type HostAnswer =
   | { readonly kind: "booked"; readonly isGranted: boolean }
   | { readonly kind: "state"; readonly state: string }

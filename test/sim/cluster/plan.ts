@@ -46,7 +46,7 @@ export interface ClusterPlan {
   readonly faultMsMax: number;
   /** For hosts and members: seconds of the clock in a second. */
   readonly rates: readonly number[];
-  /** Milliseconds by which the wall clock of each host is ahead. */
+  /** Lead of each host's wall clock, in milliseconds. */
   readonly aheadMs: readonly number[];
   /** As in `EtcdOptions`. */
   readonly slowOnce: number;
@@ -63,7 +63,7 @@ export interface ClusterPlan {
 const HOSTS = 3;
 const KIB = 1_024;
 const FAULT_PERCENT = 50;
-/** The most that a clock is fast or slow. */
+/** The largest error of a clock's rate. */
 const DRIFT = 0.01;
 const AHEAD_MS_MAX = 5_000;
 
@@ -87,7 +87,7 @@ export function clusterPlanOf(seed: number): ClusterPlan {
     segmentBytes: random.pick([8, 12, 16]) * KIB,
     faults: faults.length === 0 ? ["kill"] : faults,
     faultCount,
-    // So that the faults are spread over the calls.
+    // Spreads the faults over the calls.
     faultMsMax: Math.ceil((thinkMsMax * calls) / faultCount),
     rates: [...numbers, ...numbers].map(rate),
     aheadMs: numbers.map(() => (random.once(2) ? random.below(AHEAD_MS_MAX) : 0)),

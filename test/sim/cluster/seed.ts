@@ -1,4 +1,4 @@
-/** Runs one history; some run twice, to check that both are equal. */
+/** Runs one history; some run twice, to compare both. */
 import fs from "node:fs";
 import path from "node:path";
 import type { SeedResult } from "../seed.ts";

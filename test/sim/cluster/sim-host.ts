@@ -49,9 +49,9 @@ export class SimHost {
   store: OpenStore | null = null;
   /** The host reaches its member of etcd. */
   isLinked = true;
-  /** Clients that book reach it; those that only look always do. */
+  /** Booking clients reach it; those only looking always do. */
   isReachable = true;
-  /** The copy of another host that it starts from when it is too far behind. */
+  /** The copy of another host to start from when too far behind. */
   peer: () => SimHost | null = () => null;
   readonly #options: SimHostOptions;
   #front: ClusterFront | null = null;
@@ -94,7 +94,7 @@ export class SimHost {
       const isLatest = truth.begin(reign, { segment: journal.place.number, sequence, state });
       counts.add("start: open");
       this.store = store;
-      // Without the time of its pause, a host believes in a lease that has ended.
+      // Without the time of its pause, a host believes in an ended lease.
       const isRight = isLatest || !this.isLeading || plan.clocksStop || plan.hasOldLeases;
       counts.holds("silent", isRight, () => `${name} (start ${this.#starts}) would answer`);
       this.#front = new ClusterFront(store, this.#options.stage);

@@ -1,4 +1,4 @@
-/** The world of a history: one event with a few seats on sale, and the commands that make it. */
+/** The world of a history: one event with a few seats on sale, and the commands to make it. */
 import type {
   AnswerOf,
   BookingKind,
@@ -14,7 +14,7 @@ import { commandOf } from "../workload/ask.ts";
 
 const SEAT_NAMES = ["1", "2", "3"];
 
-/** Keeps the commands that make it. */
+/** Keeps the commands to make it. */
 class RecordedWorld extends World {
   /** Without a value of its own: the constructor of the base fills it. */
   declare commands?: CommandOf<CommandKind>[];

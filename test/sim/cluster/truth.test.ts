@@ -1,4 +1,4 @@
-/** What the checker demands of a host that begins to lead after a later one, and of that one. */
+/** The checker's demands on a host beginning to lead after a later one, and on the later one. */
 import { beforeEach, describe, expect, test } from "vitest";
 import { apply, noteSequence } from "../../../engine/apply.ts";
 import { State } from "../../../engine/state.ts";
@@ -15,7 +15,7 @@ const [FIRST_SEGMENT, LATE_SEGMENT, SECOND_SEGMENT] = [1, 2, 4];
 let truth: Truth;
 let second: Reign;
 
-/** The state that the first records give. */
+/** The state after the first records. */
 function stateOf(sequence: number): State {
   const state = new State();
   for (const kept of RECORDS.slice(0, sequence)) {

@@ -18,11 +18,11 @@ interface Kept {
   readonly record: LogRecord;
 }
 
-/** What a leader has when it begins. */
+/** The possessions of a leader when it begins. */
 export interface Beginning {
-  /** The number of the segment that it begins. */
+  /** The number of its first segment. */
   readonly segment: number;
-  /** Of the last record that it found. */
+  /** Of the last record it found. */
   readonly sequence: number;
   readonly state: State;
 }
@@ -32,7 +32,7 @@ export class Truth {
   readonly #records: Kept[] = [];
   /** Made from the records only. */
   readonly #state = new State();
-  /** The leaders that have begun, in the order of the log. */
+  /** The leaders so far, in the order of the log. */
   readonly #reigns: Reign[] = [];
 
   constructor(counts: Counts) {
@@ -44,12 +44,12 @@ export class Truth {
     return this.#records.length;
   }
 
-  /** For a host that starts. */
+  /** For a starting host. */
   observe(name: string): Reign {
     return new Reign(name, this, this.#counts);
   }
 
-  /** A host begins to lead, or believes that it does. @returns Whether no later one has begun. */
+  /** A host begins to lead, or believes so. @returns Whether no later one has begun. */
   begin(reign: Reign, found: Beginning): boolean {
     const counts = this.#counts;
     const { name } = reign;
@@ -72,7 +72,7 @@ export class Truth {
     return later === undefined;
   }
 
-  /** @returns Whether the reign may acknowledge this record, which then is certain. */
+  /** @returns Whether the reign may acknowledge this record and so make it certain. */
   acknowledge(reign: Reign, sequence: number): boolean {
     const record = reign.recordAt(sequence);
     if (record === undefined) return false;
@@ -118,13 +118,13 @@ function applyTo(state: State, { timeMs, record }: Kept, sequence: number): void
   apply(state, record, timeMs, sequence);
 }
 
-/** The records that one host appends while it leads, or believes that it does. */
+/** The records of one host while it leads, or believes so. */
 export class Reign implements Observer {
   readonly name: string;
   readonly #truth: Truth;
   readonly #counts: Counts;
   readonly #records: Kept[] = [];
-  /** Whether it leads; before, it sees the records of others. */
+  /** True while it leads; before, it sees the records of others. */
   #isLeading = false;
   #segment = 0;
   #base = 0;
@@ -138,7 +138,7 @@ export class Reign implements Observer {
     this.#counts = counts;
   }
 
-  /** The number of the segment that it began. */
+  /** The number of the segment it began. */
   get segment(): number {
     return this.#segment;
   }

@@ -22,7 +22,7 @@ export interface EtcdOptions {
   /** Once in this many messages and syncs is one very slow; Infinity for never. */
   readonly slowOnce: number;
   /**
-   * As before 3.4.31 and 3.5.13: a leader that goes on after a pause renews and revokes leases by
+   * As before 3.4.31 and 3.5.13: a leader going on after a pause renews and revokes leases by
    * what it knew before.
    */
   readonly hasOldLeases?: boolean | undefined;
@@ -47,7 +47,7 @@ const MESSAGE_US_SPREAD = 250;
 const SYNC_US_MIN = 200;
 const SYNC_US_SPREAD = 2_500;
 const SLOW_US_MAX = 900_000;
-/** The longest time until a leader that goes on after a pause hears of another one. */
+/** The longest time until a leader going on after a pause hears of another one. */
 const WAKING_US_MAX = 200_000;
 const EXPIRED_RETRY_MS = 100;
 
@@ -75,7 +75,7 @@ export class EtcdCluster {
     return this.#leader?.number ?? null;
   }
 
-  /** Microseconds that a message takes. */
+  /** Microseconds of a message on its way. */
   messageUs(): number {
     return this.#delayUs(MESSAGE_US_MIN, MESSAGE_US_SPREAD);
   }
@@ -137,14 +137,14 @@ export class EtcdCluster {
   ): void {
     const { process } = member;
     this.#atLeader(member, (leader) => {
-      // The log of a leader that was replaced is overwritten.
+      // The log of a replaced leader is overwritten.
       if (leader !== this.#leader) return;
       this.#proposals.push({ apply, answered, member, process, isSpread: false });
       this.#replicate(leader);
     });
   }
 
-  /** Calls back when the member has applied everything that was committed when it was asked. */
+  /** Calls back when the member has applied everything committed before the call. */
   confirm(member: Member, confirmed: () => void, latestUs = this.#latestUs()): void {
     const { process } = member;
     this.#atLeader(member, (leader) => {
@@ -165,13 +165,13 @@ export class EtcdCluster {
   ): void {
     const { process } = member;
     this.#atLeader(member, (leader) => {
-      // After a pause the leader makes sure that it still is the leader.
+      // After a pause the leader makes sure of still being the leader.
       const isTrusted = !leader.isWaking || this.#options.hasOldLeases === true;
       if (!isTrusted && !(leader === this.#leader && this.#canLead(leader))) return;
       const lease = leader.leases.get(leaseId);
       const nowMs = leader.process.runningMs;
       if (lease !== undefined && lease.expiresAtMs <= nowMs) {
-        // A lease that has expired is not renewed: the answer waits until it is revoked.
+        // An expired lease is not renewed: the answer waits until it is revoked.
         leader.process.later(EXPIRED_RETRY_MS, () => this.renew(member, leaseId, answered));
         return;
       }
@@ -190,7 +190,7 @@ export class EtcdCluster {
     return process;
   }
 
-  /** Runs a task at the leader, once there is one that the member can reach. */
+  /** Runs a task at the leader, once there is one within reach of the member. */
   #atLeader(member: Member, task: (leader: Member) => void, latestUs = this.#latestUs()): void {
     if (member.isLeader) return task(member);
     const leader = this.#leader;
@@ -256,7 +256,7 @@ export class EtcdCluster {
     }
   }
 
-  /** A leader that reaches no majority gives up after one to two election timeouts. */
+  /** A leader without a majority gives up after one to two election timeouts. */
   #stepDownLater(member: Member): void {
     const { process } = member;
     process.after(ELECTION_US + this.#options.random.below(ELECTION_US), () => {
@@ -276,7 +276,7 @@ export class EtcdCluster {
     if (candidates.length > 0) this.#elect(this.#options.random.pick(candidates));
   }
 
-  /** Whether the last changes of the lost leader take effect depends on who has them. */
+  /** The last changes of the lost leader take effect or not, depending on who has them. */
   #elect(member: Member): void {
     const { random } = this.#options;
     const lost = this.#lastLeader;

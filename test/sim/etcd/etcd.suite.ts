@@ -1,4 +1,4 @@
-/** What etcd documents, for every implementation of `Etcd`: the real one and the model. */
+/** The documented behaviour of etcd, for every implementation of `Etcd`: the real one and the model. */
 import { expect } from "vitest";
 import {
   type Answer,

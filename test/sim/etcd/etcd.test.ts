@@ -30,7 +30,7 @@ class ModelRig implements EtcdRig {
     this.etcd = this.at(0);
   }
 
-  /** The member that leads. */
+  /** The leading member. */
   get leader(): number {
     return this.cluster.leader!;
   }

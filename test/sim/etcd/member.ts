@@ -17,7 +17,7 @@ interface Waiter {
 /** A watch, and how to reach its client. */
 export interface Watch {
   readonly request: WatchRequest;
-  /** The next revision that the client gets. */
+  /** The client's next revision. */
   next: number;
   /** A delivery is on its way. */
   isDue: boolean;
@@ -32,14 +32,14 @@ export class Member {
   /** The committed entries of all members; this one has applied the first `applied`. */
   readonly #entries: readonly Entry[];
   process: SimProcess;
-  /** It believes that it is the leader. */
+  /** It believes itself the leader. */
   isLeader = false;
   /** It was paused, and has not noticed yet what happened meanwhile. */
   isWaking = false;
   /** When each lease ends, by the clock of this member; only a leader has them. */
   readonly leases = new Map<string, { readonly ttlMs: number; expiresAtMs: number }>();
   readonly watches = new Set<Watch>();
-  /** Tells each client that waits for an answer that the connection was lost. */
+  /** Tells each waiting client of the lost connection. */
   readonly calls = new Set<() => void>();
   #applied = 0;
   #waiters: Waiter[] = [];

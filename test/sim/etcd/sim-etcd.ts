@@ -21,14 +21,14 @@ export interface SimEtcdOptions {
   /** The number of the member. */
   readonly member: number;
   readonly host: SimProcess;
-  /** Whether the host reaches the member. */
+  /** True if the host reaches the member. */
   readonly isLinked: () => boolean;
 }
 
 /** A lease is at least this long, and has whole seconds. */
 const TTL_MS_MIN = 2_000;
 const SECOND_MS = 1_000;
-/** How often a watch tries to reach a client that is cut off. */
+/** Interval of a watch's attempts to reach a client cut off. */
 const WATCH_RETRY_US = 300_000;
 
 export class SimEtcd implements Etcd {

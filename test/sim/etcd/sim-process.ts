@@ -5,13 +5,13 @@
 import type { Scheduler } from "../../../persistence/disk/clock.ts";
 import { repeat, type Timeline } from "../timeline.ts";
 
-/** The longest delay between the tasks that were due during a pause. */
+/** The longest delay between the tasks due during a pause. */
 const RESUME_US_MAX = 40;
 
 export class SimProcess implements Scheduler {
   readonly name: string;
   readonly #timeline: Timeline;
-  /** How many of its seconds pass in one second. */
+  /** Its seconds per second. */
   readonly #rate: number;
   #isPaused = false;
   /** When its clock stopped; null while it runs. */
@@ -41,7 +41,7 @@ export class SimProcess implements Scheduler {
     return ((nowUs - this.#stoppedUs) / 1_000) * this.#rate;
   }
 
-  /** Runs a task of the process after a time of the timeline. @returns A function that cancels. */
+  /** Runs a task of the process after a time of the timeline. @returns A function to cancel. */
   after(delayUs: number, task: () => void): () => void {
     let isCancelled = false;
     const run = () => {
@@ -65,7 +65,7 @@ export class SimProcess implements Scheduler {
     return repeat(this, periodMs, task);
   }
 
-  /** @param stopsClock - As in a virtual machine that is suspended. */
+  /** @param stopsClock - As in a suspended virtual machine. */
   pause(stopsClock = false): void {
     this.#isPaused = true;
     if (stopsClock) this.#stoppedAtUs ??= this.#timeline.nowUs;

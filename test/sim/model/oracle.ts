@@ -23,7 +23,7 @@ interface Kept {
 }
 
 interface Act {
-  /** The last record at that time. */
+  /** The last record at the time of the state. */
   readonly sequence: number;
   readonly act: (model: Model) => void;
 }

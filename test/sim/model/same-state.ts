@@ -44,7 +44,7 @@ function fencesOf({ holds }: Partition): string {
     .join(" ");
 }
 
-/** A copy of the state with shared rows and layouts, which never change. */
+/** A copy of the state with shared rows and layouts: they never change. */
 export function cloneState(state: State): State {
   const copy = new State();
   for (const table of TABLES) {
