@@ -37,9 +37,9 @@ import { type AuditReport, HistoryKeeper, type KeeperOptions, type OpenHistory }
 const FOLLOW_EVERY_MS = 1_000;
 /**
  * The thread archives the log when it has not grown for a step. In a rush it reads after so many
- * records, because a question would have to read them all: about a second of its time.
+ * records, because a question would have to read them all first.
  */
-const BEHIND_RECORDS_MAX = 2_000_000;
+const BEHIND_RECORDS_MAX = 1_000_000;
 /** On an idle log the thread runs once an hour, to apply the retention. */
 const IDLE_STEPS_MAX = 3_600;
 /** Questions of one asker that wait, and those of all. */

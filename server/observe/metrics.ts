@@ -86,7 +86,7 @@ function storeRows({ engine, log, store, audit }: MetricsSources): Row[] {
   const pause = "Longest pause of the engine for a snapshot since the start.";
   const size = "Size of the last snapshot; 0 if there was none since the start.";
   const success = "Time of the last snapshot; 0 if there was none since the start.";
-  const lag = "Durable records that the audit trail does not have yet.";
+  const lag = "Durable records that the thread of the audit trail has not read yet.";
   const refused = "Reads of the audit trail refused, because too many waited.";
   return [
     ["sequence", "Sequence number of the last record.", engine.sequence],

@@ -292,15 +292,15 @@ describe("reading without a question", () => {
     expect(marks).toEqual([4, 4]);
   });
 
-  test("a log that never rests → after two million records", () => {
+  test("a log that never rests → after a million records", () => {
     const { grow, followed, marks } = echo();
-    for (const sequence of [2, 1_000_000, 1_999_998]) grow(sequence);
+    for (const sequence of [2, 500_000, 999_998]) grow(sequence);
     expect(marks).toEqual([]);
-    grow(2_000_002);
-    expect(marks).toEqual([2_000_002]);
+    grow(1_000_002);
+    expect(marks).toEqual([1_000_002]);
     followed();
-    grow(3_000_000);
-    expect(marks).toEqual([2_000_002]);
+    grow(1_900_000);
+    expect(marks).toEqual([1_000_002]);
   });
 
   test("a failure → the next step tries again", () => {
