@@ -84,6 +84,8 @@ export class OpenHistory {
   readonly answers: Answers;
   readonly #options: HistoryOptions;
   #follower: LogFollower | null = null;
+  /** The last batch that was read. */
+  #end: ChainMark | null = null;
   /** How often chunks have changed: what was begun before must begin again. */
   changes = 0;
 
@@ -124,8 +126,8 @@ export class OpenHistory {
       onEncoded: (records, first, count) => this.tail.add(records, first, count),
     });
     this.#follower.read(sequence, (reached) => {
-      const isFull = openSql === undefined && this.tail.bytes >= tailBytesMax;
-      if (isFull && reached !== null) this.flush(reached);
+      this.#end = reached;
+      if (openSql === undefined && this.tail.bytes >= tailBytesMax) this.flush();
     });
     this.isProven = true;
   }
@@ -137,12 +139,12 @@ export class OpenHistory {
 
   /**
    * Moves the records of the tail into the archive, in one transaction.
-   * @param mark - The batch that ends the tail.
+   * @param mark - The batch that ends the tail; by default the last one that was read.
    */
-  flush(mark: ChainMark): void {
+  flush(mark = this.#end): void {
     const { archive, tail, histories } = this;
-    assert(mark.sequence === tail.sequence, "a tail ends with a batch");
     if (tail.sequence === archive.row.sequence) return;
+    assert(mark?.sequence === tail.sequence, "a tail ends with a batch");
     const partitions = [...tail.partitions];
     archive.commit({ ...archive.row, sequence: tail.sequence, mark }, () => {
       this.#writeCatalog();
@@ -431,7 +433,7 @@ export class HistoryKeeper {
   /** Moves all records up to the mark into the archive. Never throws. */
   archive(mark: ChainMark): void {
     try {
-      if (this.follow(mark)) this.#history!.flush(mark);
+      if (this.follow(mark)) this.#history!.flush();
     } catch (error) {
       this.fail(error);
     }
@@ -480,7 +482,7 @@ export class HistoryKeeper {
     this.#mark = mark;
     const history = (this.#history ??= this.#open());
     history.follow(mark);
-    this.#applyRetention(history, mark);
+    this.#applyRetention(history);
   }
 
   #open(): OpenHistory {
@@ -524,13 +526,13 @@ export class HistoryKeeper {
     onReport({ kind: "incomplete", firstSequence: history.archive.row.firstSequence });
   }
 
-  #applyRetention(history: OpenHistory, mark: ChainMark): void {
+  #applyRetention(history: OpenHistory): void {
     const { days, nowMs, onReport } = this.#options;
     if (days === null || nowMs() - this.#retentionMs < RETENTION_EVERY_MS) return;
     this.#retentionMs = nowMs();
     const before = history.archive.row.firstSequence;
     const beforeMs = nowMs() - days * DAY_MS;
-    if (history.tail.oldestMs < beforeMs) history.flush(mark);
+    if (history.tail.oldestMs < beforeMs) history.flush();
     history.removeBefore(beforeMs);
     const { firstSequence } = history.archive.row;
     if (firstSequence > before) onReport({ kind: "expired", firstSequence });
