@@ -104,6 +104,8 @@ export class OpenHistory {
 
   /** Reads the log up to a batch that is on disk. Cost: O(bytes since the last call). */
   follow(mark: ChainMark): void {
+    // Questions come with earlier marks than those that were followed meanwhile.
+    if (this.isProven && this.tail.sequence >= mark.sequence) return;
     const { sequence, mark: own } = this.archive.row;
     if (sequence > mark.sequence) {
       throw new Malformed(`a history up to record ${mark.sequence}`, `${sequence}`);
@@ -112,6 +114,7 @@ export class OpenHistory {
       throw new Malformed("a history of this log", "one of another log of that length");
     }
     this.readTo(mark.sequence);
+    this.isProven = true;
   }
 
   /** Reads the log up to a record that is on disk. */
@@ -129,7 +132,6 @@ export class OpenHistory {
       this.#end = reached;
       if (openSql === undefined && this.tail.bytes >= tailBytesMax) this.flush();
     });
-    this.isProven = true;
   }
 
   /** Whether somebody else has added to the archive, or put another in its place. */

@@ -451,3 +451,19 @@ test("statements with ever new texts stay within a bound", () => {
   }
   sql.close();
 });
+
+test("a mark before those that were followed → nothing is read again, and nothing is damaged", async () => {
+  const { folder, process } = await storeWithTrail(0);
+  await process.commit(10);
+  const early = process.journal.mark!;
+  await process.commit(30, 10);
+  const { keeper, reports } = keep(folder);
+  keeper.archive(process.journal.mark!);
+  const archived = auditedSequence(realDisk, folder, STORE_ID);
+  expect(archived).toBe(process.durable);
+  expect(keeper.follow(early)).toBe(true);
+  keeper.archive(early);
+  expect([keeper.read, auditedSequence(realDisk, folder, STORE_ID)]).toEqual([archived, archived]);
+  expect(reports).toEqual([]);
+  keeper.close();
+});
