@@ -104,7 +104,6 @@ export class OpenHistory {
 
   /** Reads the log up to a batch that is on disk. Cost: O(bytes since the last call). */
   follow(mark: ChainMark): void {
-    // Questions come with earlier marks than those that were followed meanwhile.
     if (this.isProven && this.tail.sequence >= mark.sequence) return;
     const { sequence, mark: own } = this.archive.row;
     if (sequence > mark.sequence) {
@@ -481,9 +480,10 @@ export class HistoryKeeper {
   }
 
   #follow(mark: ChainMark): void {
-    this.#mark = mark;
+    // Questions come with earlier marks, also after the history was opened again.
+    if (mark.sequence > (this.#mark?.sequence ?? 0)) this.#mark = mark;
     const history = (this.#history ??= this.#open());
-    history.follow(mark);
+    history.follow(this.#mark!);
     this.#applyRetention(history);
   }
 

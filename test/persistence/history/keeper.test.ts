@@ -464,6 +464,9 @@ test("a mark before those that were followed → nothing is read again, and noth
   expect(keeper.follow(early)).toBe(true);
   keeper.archive(early);
   expect([keeper.read, auditedSequence(realDisk, folder, STORE_ID)]).toEqual([archived, archived]);
+  // As after a failure.
+  keeper.close();
+  expect(keeper.follow(early)).toBe(true);
   expect(reports).toEqual([]);
   keeper.close();
 });
