@@ -364,8 +364,9 @@ export class LogScan {
     const last = firstSequence + recordCount - 1;
     const isInStart = this.start !== null && recordCount > 0 && last <= this.start.sequence;
     if (isInStart || this.#onEncoded !== undefined) this.sequence = last;
-    if (isInStart || recordCount === 0) return;
-    if (this.#onEncoded !== undefined) this.#onEncoded(records, firstSequence, recordCount);
+    if (isInStart) return;
+    const isRead = this.#onEncoded !== undefined && recordCount > 0;
+    if (isRead) this.#onEncoded(records, firstSequence, recordCount);
     else decodeRecords(records, firstSequence, recordCount, this.#replay);
   }
 
