@@ -16,7 +16,7 @@ node node_modules/typescript/bin/tsc -p tsconfig.build.json --outDir "$bare" \
   --removeComments --declaration false --sourceMap false
 # Few files: the server's parts are left out, and small files do not take whole blocks of the disk.
 npm run --silent bundle:engine -- "$bare/persistence/library/library.js" \
-  "$bare"/persistence/store/{snapshot-worker,audit-worker,audit-reader}.js \
+  "$bare"/persistence/store/{snapshot-worker,history-worker}.js \
   "$bare/persistence/cluster/worker.js" --dir "$out" >&2
 rm -r "$bare"
 cp dist/api/index.d.ts "$out/index.d.ts"

@@ -214,6 +214,8 @@ test("a question is dropped, another fails, and the thread goes on until it is t
     { id: 1, result: { outcome: UNAVAILABLE } },
     { id: 2, result: { outcome: { gap: null }, read: mark.sequence, isFailing: false } },
   ]);
+  service.post({ id: 5, name: "follow", argument: { mark, isIdle: true } });
+  expect(auditedSequence(realDisk, folder, STORE_ID)).toBe(mark.sequence);
   // No log is that long: the thread reports it and continues.
   service.post({
     id: 3,
@@ -221,14 +223,14 @@ test("a question is dropped, another fails, and the thread goes on until it is t
     argument: { mark: { ...mark, sequence: 900_000 }, isIdle: false },
   });
   expect(said.slice(2)).toMatchObject([
+    { id: 5, result: { read: mark.sequence, isFailing: false } },
     { event: "report", value: { kind: "failed" } },
     { id: 3, result: { isFailing: true } },
   ]);
   ask(4, "1", PAGE);
   service.post({ id: 0, name: "end", argument: mark });
-  expect(auditedSequence(realDisk, folder, STORE_ID)).toBe(mark.sequence);
   run();
-  expect([state.hasEnded, answered]).toEqual([true, [1, 2, 3]]);
+  expect([state.hasEnded, answered]).toEqual([true, [1, 2, 5, 3]]);
 });
 
 describe("reading without a question", () => {
