@@ -46,6 +46,8 @@ export const TAIL_BYTES_MAX = 64 * 1024 * 1024;
 const IMAGE_MOVES_MIN = 16_384;
 /** ... and after so many for each seat of the event: an image takes a few bytes a seat. */
 const IMAGE_MOVES_PER_SEAT = 2;
+/** Priced seats that count as one transition. */
+const PRICED_PER_MOVE = 8;
 const DAY_MS = 86_400_000;
 /** A chunk with so many transitions is continued: its records take some tens of kilobytes. */
 const SHORT_MOVES_MAX = 500;
@@ -362,7 +364,10 @@ function movesIn(encoded: EncodedRecord): number {
     case RecordType.MOVE:
       return record.seats.length + record.areas.length / 3;
     case RecordType.PRICE:
-      return record.runs.reduce((sum, count, i) => (i % 3 === 2 ? sum + count : sum), 1);
+      // A replay prices a run of seats much faster than it moves them.
+      return record.runs.reduce((sum, count, i) => {
+        return i % 3 === 2 ? sum + Math.ceil(count / PRICED_PER_MOVE) : sum;
+      }, 1);
     case RecordType.CATALOG:
       return 1;
   }
