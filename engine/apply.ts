@@ -99,8 +99,7 @@ function removePrice(state: State, priceId: number, timeMs: number): void {
   if (event !== undefined) state.partitionOf(event).removePrice(price.slot, timeMs);
 }
 
-// Which events and partitions a record will change. These functions must be called before the record
-// is applied.
+// The events and partitions of a record, to be asked for before the record is applied.
 
 /** The change of an event by a catalog record, as it is shown. */
 export type CatalogCall = "prices" | "deleteprice" | "layout" | "event" | "deleteevent";

@@ -35,7 +35,7 @@ export interface GoneObjects {
 
 export interface PreparedLayout extends GoneObjects, MergedLayout {}
 
-/** What new ids and guids are made of. */
+/** The source of new ids and guids. */
 interface Next {
   /** The first id for new objects. */
   readonly nextId: number;

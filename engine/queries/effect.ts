@@ -1,7 +1,6 @@
 /**
- * What one record does to one event: the transitions of its seats and areas, and what its
- * subscribers are shown. `apply` alone knows what a record means: this compares the event before
- * and after it.
+ * The effect of one record on one event: the transitions of its seats and areas, and its shown
+ * changes. `apply` alone gives a record its meaning; this compares the event before and after it.
  */
 import { apply, type CatalogCall, changedEvents } from "../apply.ts";
 import type { EventRow, EventStatus } from "../catalog.ts";
@@ -39,7 +38,7 @@ export interface PlaceMove {
   endsAtMs: number;
 }
 
-/** What is shown of a record beside its places. */
+/** The shown part of a record beside its places. */
 export interface EventEffect {
   readonly call: string;
   /** Null where the record does not change it. */
@@ -155,7 +154,7 @@ function countsOf(areas: Areas, area: number): AreaCounts {
   return BOOKING_STATES.map((state) => areas.places(area, state)) as unknown as AreaCounts;
 }
 
-/** What an area was before a record. */
+/** An area before a record. */
 interface AreaBefore {
   readonly id: number;
   readonly counts: AreaCounts;

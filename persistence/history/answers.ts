@@ -31,18 +31,18 @@ import { comparing, isInOrder } from "./order.ts";
 import type { EventReplay } from "./replay.ts";
 import type { Tail } from "./tail.ts";
 
-/** Transitions that a question reads, at most. */
+/** Transitions read by a question, at most. */
 export const READ_MAX = 20_000_000;
-/** Transitions that are sorted in memory, about 200 bytes each. */
+/** Transitions sorted in memory, about 200 bytes each. */
 export const SORTED_MAX = 200_000;
 /** Places of an answer in columns. A change is never split. */
 export const COLUMN_PLACES_MAX = 50_000;
-/** Past events that are kept in memory, so the next page of one is cheap. */
+/** Past events kept in memory for their next page. */
 export const KEPT_MAX = 4;
-/** Past events that are built at a time, because each takes memory. */
+/** Past events built at a time, because each takes memory. */
 export const BUILT_MAX = 4;
 
-/** The rows of a span that match. */
+/** Matching rows of a span. */
 interface Found {
   readonly span: Span;
   readonly count: number;

@@ -27,9 +27,9 @@ export const AUDIT_FILE = "audit.sqlite";
 const LEVEL = 3;
 
 /**
- * `events` has one row for each event that ever was, also a deleted one; `prices` those that exist.
- * `versions` has each layout of a schema, and each change of an organization's `bookingEnabled`:
- * they change many events at once. `chunks` has the other records of an event, in order.
+ * `events` has a row for each event, also a deleted one; `prices` has the present ones. `versions`
+ * has each layout of a schema, and each change of an organization's `bookingEnabled`, because these
+ * change many events at once. `chunks` has the other records of an event, in order.
  */
 const SCHEMA = `
 CREATE TABLE history (

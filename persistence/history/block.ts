@@ -84,7 +84,7 @@ class Texts {
   }
 }
 
-/** The part of a transition that filters look at. */
+/** The filtered part of a transition. */
 export interface RowFilter {
   readonly placeId: number | null;
   readonly isArea: boolean;
@@ -101,7 +101,7 @@ export class Block {
   readonly #actorId = doubles();
   /** The first row of a record. */
   readonly #start = words();
-  /** As in the call, which may differ from that of the hold. */
+  /** Of the request; the hold may have another. */
   readonly #ownSession = words();
   readonly #ownType = words();
   readonly #status = words();
@@ -120,8 +120,6 @@ export class Block {
   /** Five for a row: places, then the counters. */
   readonly #areas = words();
   readonly #texts = new Texts();
-  /** Whether the last record removed the event. */
-  isEnd = false;
 
   constructor(previous: number) {
     this.previous = previous;
@@ -141,12 +139,6 @@ export class Block {
     const perRow = 8 * 4 + 4 * 3 + 1;
     const columns = this.recordCount * perRecord + this.rowCount * perRow;
     return 1.5 * (columns + this.#areas.bytes) + this.#texts.bytes;
-  }
-
-  /** The last record; `previous` without any. */
-  get last(): number {
-    const { recordCount } = this;
-    return recordCount === 0 ? this.previous : this.#sequence.at(recordCount - 1);
   }
 
   /** To be called after the moves of the record. @param start - `rowCount` before them. */
@@ -284,7 +276,7 @@ export class Block {
     };
   }
 
-  /** @returns The end of the hold of a row that is LOCKED afterwards; 0 for none. */
+  /** @returns The end of the hold of a LOCKED seat; 0 for none. */
   #endOf(row: number): number {
     return (this.#states.at(row) & 7) === SeatState.LOCKED ? this.#endsAtMs.at(row) : 0;
   }
@@ -299,7 +291,7 @@ function stateOf(code: number): SeatState | null {
 }
 
 /** @returns The first index that matches; all after it match too. */
-function lowerBound(end: number, matches: (index: number) => boolean): number {
+export function lowerBound(end: number, matches: (index: number) => boolean): number {
   let [low, high] = [0, end];
   while (low < high) {
     const middle = (low + high) >> 1;

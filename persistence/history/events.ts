@@ -13,26 +13,18 @@ import { Block } from "./block.ts";
 import { EventReplay, type OnEffect, type Versions } from "./replay.ts";
 import type { EncodedRecord, Tail } from "./tail.ts";
 
-/** Records, or their transitions, of one slice: a few milliseconds. */
+/** Records and transitions of one slice: a few milliseconds. */
 export const SLICE_MOVES = 20_000;
-/** Memory of the blocks that are kept. */
+/** Memory of the kept blocks. */
 export const BLOCK_BYTES_MAX = 96 * 1024 * 1024;
-/** Layouts that are kept. */
+/** Kept layouts. */
 export const LAYOUTS_MAX = 8;
 const SEQUENCE_BYTES = 8;
 
 const NOTHING = () => {};
 
-/** Work in slices: each `yield` ends one. */
+/** Work in slices, one for each `yield`. */
 export type Slices<Value> = Generator<void, Value, void>;
-
-/** Runs all slices at once. */
-export function finish<Value>(slices: Slices<Value>): Value {
-  for (;;) {
-    const { done, value } = slices.next();
-    if (done === true) return value;
-  }
-}
 
 /** Records of an event from an image on, or from its creation on. */
 export interface Span {
@@ -45,7 +37,7 @@ export interface Span {
 
 interface KeptBlock {
   readonly block: Block;
-  /** Where the replay of an open span goes on; null for any other. */
+  /** Continues an open span; null for any other. */
   readonly replay: EventReplay | null;
   /** As counted. */
   readonly bytes: number;
@@ -59,16 +51,21 @@ export class EventHistories implements Versions {
   #blockBytes = 0;
   /** By schema and version; the least recently used first. */
   readonly #layouts = new Map<string, Layout>();
-
   readonly #blockBytesMax: number;
+  readonly #sliceMoves: number;
 
-  constructor(archive: Archive, tail: Tail, blockBytesMax = BLOCK_BYTES_MAX) {
+  constructor(
+    archive: Archive,
+    tail: Tail,
+    { blockBytesMax = BLOCK_BYTES_MAX, sliceMoves = SLICE_MOVES } = {},
+  ) {
     this.#blockBytesMax = blockBytesMax;
+    this.#sliceMoves = sliceMoves;
     this.#archive = archive;
     this.#tail = tail;
   }
 
-  /** Memory of the blocks, and layouts that are kept. */
+  /** Memory of the kept blocks, and the number of kept layouts. */
   get memory(): { readonly blockBytes: number; readonly layouts: number } {
     return { blockBytes: this.#blockBytes, layouts: this.#layouts.size };
   }
@@ -144,7 +141,7 @@ export class EventHistories implements Versions {
     };
     for (const record of this.recordsOf(event.partition, span, replay.sequence)) {
       replay.apply(record, onMove, onEffect);
-      if (work < SLICE_MOVES) continue;
+      if (work < this.#sliceMoves) continue;
       work = 0;
       yield;
     }
@@ -160,7 +157,7 @@ export class EventHistories implements Versions {
     for (const record of this.recordsOf(event.partition, span, replay.sequence)) {
       if (record.sequence > sequence) break;
       replay.apply(record, () => work++, NOTHING);
-      if (work < SLICE_MOVES) continue;
+      if (work < this.#sliceMoves) continue;
       work = 0;
       yield;
     }

@@ -1,13 +1,13 @@
 /**
- * The history as a follower of all events reads it: which events have changes after a record, and
- * what these are. For a thread beside that of the history, which alone writes the archive.
+ * The history for a follower of all events: events with changes after a record, and these changes.
+ * For a second thread; the thread of the history alone writes the archive.
  */
+import { drain } from "../../engine/inventory/steps.ts";
 import { SeatState } from "../../engine/inventory/states.ts";
 import type { AuditGap, ChangePage, TrailExtent } from "../../engine/queries/history.ts";
 import type { StorePlace } from "../disk/data-folder.ts";
 import { openSqlReader } from "../disk/sqlite.ts";
 import type { ArchivedEvent } from "./archive.ts";
-import { finish } from "./events.ts";
 import { OpenHistory, TAIL_BYTES_MAX } from "./keeper.ts";
 
 /** An event, which may have been deleted since. */
@@ -32,7 +32,7 @@ export class FollowedHistory {
    * Cost: O(bytes since the last call, or since the end of the archive when that has grown).
    */
   follow(sequence: number): void {
-    // What is in the archive now is not needed in memory any more. The file may be another one.
+    // Archived records leave the memory. The file may also be another one.
     const isLong = this.#history.tail.bytes >= 2 * TAIL_BYTES_MAX;
     if (isLong || this.#history.isOutdated()) {
       this.#history.close();
@@ -71,7 +71,7 @@ export class FollowedHistory {
 
   /** As the question about changes. */
   page({ partition }: FollowedEvent, since: number, limit: number): ChangePage | AuditGap {
-    return finish(this.#history.answers.changes(this.eventAt(partition)!, since, limit));
+    return drain(this.#history.answers.changes(this.eventAt(partition)!, since, limit));
   }
 
   /** @returns What is ACTIVE or LOCKED after a record. Cost: O(places, and moves since an image). */
@@ -80,7 +80,7 @@ export class FollowedHistory {
     sequence: number,
   ): { readonly seats: number; readonly areas: ReadonlyMap<number, number> } {
     const { answers } = this.#history;
-    const { state, event } = finish(answers.eventAfter(this.eventAt(number)!, sequence));
+    const { state, event } = drain(answers.eventAfter(this.eventAt(number)!, sequence));
     const areas = new Map<number, number>();
     if (event === undefined) return { seats: 0, areas };
     const partition = state.partitionOf(event);

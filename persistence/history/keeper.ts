@@ -3,6 +3,7 @@
  * archive when it has grown, rebuilds a missing or damaged archive, and applies the retention. For
  * use by one thread.
  */
+import { drain } from "../../engine/inventory/steps.ts";
 import { assert, Broken } from "../../engine/assert.ts";
 import { RecordType } from "../../engine/records.ts";
 import { State } from "../../engine/state.ts";
@@ -36,27 +37,27 @@ import {
   type ChunkHead,
   readAuditFile,
 } from "./archive.ts";
-import { decoded, encodedIn, EventHistories, finish, joined } from "./events.ts";
+import { decoded, encodedIn, EventHistories, joined } from "./events.ts";
 import { type EventReplay, imageOf } from "./replay.ts";
 import { type EncodedRecord, Tail } from "./tail.ts";
 
-/** What was read of the log stays in memory up to so many bytes. */
+/** Bytes of the log in memory, at most; more are archived. */
 export const TAIL_BYTES_MAX = 64 * 1024 * 1024;
-/** An image is made after so many transitions, at least ... */
+/** Transitions between two images, at least ... */
 const IMAGE_MOVES_MIN = 16_384;
-/** ... and after so many for each seat of the event: an image takes a few bytes a seat. */
+/** ... and so many for each seat of the event: an image takes a few bytes a seat. */
 const IMAGE_MOVES_PER_SEAT = 2;
-/** Priced seats that count as one transition. */
+/** Priced seats, counted as one transition. */
 const PRICED_PER_MOVE = 8;
 const DAY_MS = 86_400_000;
-/** A chunk with so many transitions is continued: its records take some tens of kilobytes. */
+/** A longer chunk is not continued; its records take some tens of kilobytes. */
 const SHORT_MOVES_MAX = 500;
-/** It is continued for this long. */
+/** Nor is an older one, because the retention removes whole chunks. */
 const CONTINUED_MS_MAX = 3_600_000;
-/** How often the retention is applied. */
+/** Interval of the retention. */
 const RETENTION_EVERY_MS = 3_600_000;
 
-/** Something that an operator should know. */
+/** News for the operator. */
 export type AuditReport =
   /** The file could not be used, was renamed, and is rebuilt. */
   | { readonly kind: "rebuilt"; readonly reason: string }
@@ -74,7 +75,9 @@ export interface HistoryOptions extends StorePlace<ReadDisk> {
   readonly imageMovesMin?: number | undefined;
   /** `CONTINUED_MS_MAX` by default. */
   readonly continuedMsMax?: number | undefined;
-  /** Opens the archive for reading only, which leaves the tail to grow. */
+  /** `SLICE_MOVES` by default. */
+  readonly sliceMoves?: number | undefined;
+  /** Opens the archive for reading only: the tail then grows. */
   readonly openSql?: ((path: string) => SqlFile) | undefined;
 }
 
@@ -88,21 +91,20 @@ export class OpenHistory {
   #follower: LogFollower | null = null;
   /** The last batch that was read. */
   #end: ChainMark | null = null;
-  /** How often chunks have changed: what was begun before must begin again. */
+  /** Changes of chunks so far: a question begun before one must begin again. */
   changes = 0;
+  /** True once log and archive have proved to belong together. */
+  isProven = false;
 
   /** @throws Malformed, SqlFault. */
   constructor(options: HistoryOptions) {
-    const { folder, storeId, openSql = openSqlWriter } = options;
+    const { folder, storeId, openSql = openSqlWriter, sliceMoves } = options;
     this.#options = options;
     this.archive = new Archive(`${folder}/${AUDIT_FILE}`, storeId, openSql);
     this.tail = new Tail(this.archive);
-    this.histories = new EventHistories(this.archive, this.tail);
+    this.histories = new EventHistories(this.archive, this.tail, { sliceMoves });
     this.answers = new Answers(this.archive, this.histories, this.tail);
   }
-
-  /** Whether log and archive have proved to belong together. */
-  isProven = false;
 
   /** Reads the log up to a batch that is on disk. Cost: O(bytes since the last call). */
   follow(mark: ChainMark): void {
@@ -135,7 +137,7 @@ export class OpenHistory {
     });
   }
 
-  /** Whether somebody else has added to the archive, or put another in its place. */
+  /** True when another process or thread has added to the archive. */
   isOutdated(): boolean {
     return this.archive.read().sequence !== this.archive.row.sequence;
   }
@@ -167,7 +169,7 @@ export class OpenHistory {
     for (const version of versions) archive.putVersion(version);
   }
 
-  /** Archives the records of an event, with an image where the ones before are many. */
+  /** Archives the records of an event, with an image after many of them. */
   #archiveEvent(event: ArchivedEvent): void {
     const { archive, histories, tail } = this;
     const { partition } = event;
@@ -203,7 +205,6 @@ export class OpenHistory {
     const { image, records } = this.archive.chunk(partition, last.first);
     const chunk = new OpenChunk(partition, image);
     for (const record of encodedIn(records)) chunk.add(record);
-    // What is past its retention must end with a chunk.
     const { continuedMsMax = CONTINUED_MS_MAX } = this.#options;
     const isOld = this.tail.oldestMs - chunk.firstMs >= continuedMsMax;
     return isOld ? new OpenChunk(partition, null) : chunk;
@@ -230,8 +231,7 @@ export class OpenHistory {
   }
 
   /**
-   * Removes what is older than a time, as far as the archive has it in chunks of its own. The event
-   * stays as it was then.
+   * Removes the chunks before a time. The event keeps an image of that moment.
    */
   removeBefore(beforeMs: number): void {
     const { archive, histories } = this;
@@ -258,7 +258,7 @@ export class OpenHistory {
     const aged = archive.chunksOf(partition).filter(({ last }) => last < firstSequence);
     const { last: sequence } = aged.at(-1)!;
     const span = histories.spansOf(event).findLast(({ after }) => after < sequence)!;
-    const replay = finish(histories.at(event, span, sequence));
+    const replay = drain(histories.at(event, span, sequence));
     const { lastMs } = archive.chunk(partition, aged.at(-1)!.first);
     const image = replay.image();
     archive.removeChunks(partition, sequence + 1);
@@ -317,7 +317,7 @@ function putImage(
   archive.putChunk({ partition, ...at, moves: 0, image, records: Buffer.alloc(0) });
 }
 
-/** A chunk that is being filled. */
+/** A chunk under construction. */
 class OpenChunk {
   readonly #partition: number;
   readonly #image: Buffer | null;
@@ -386,13 +386,13 @@ export class HistoryKeeper {
   readonly #options: KeeperOptions;
   #history: OpenHistory | null = null;
   #mark: ChainMark | null = null;
-  /** When the retention was last applied. */
+  /** Time of the last retention. */
   #retentionMs = -Infinity;
-  /** Whether the file was replaced. If the new one is unusable too, the file is not at fault. */
+  /** True once the file was replaced. If the new one is unusable too, the file is not at fault. */
   #isRebuilt = false;
   /** Damage to a log is permanent while it is in use. */
   #isLogDamaged = false;
-  /** The failure that was reported last. */
+  /** The last reported failure. */
   #failure: string | null = null;
 
   constructor(options: KeeperOptions) {
@@ -404,7 +404,7 @@ export class HistoryKeeper {
     return this.#history?.tail.sequence ?? 0;
   }
 
-  /** Whether the last attempt to read or write the history failed. */
+  /** True after a failed attempt to read or write the history. */
   get isFailing(): boolean {
     return this.#failure !== null;
   }
@@ -459,7 +459,7 @@ export class HistoryKeeper {
     history?.close();
   }
 
-  /** Whether the file is damaged, or does not match a log that is itself sound. */
+  /** True for a damaged file, and for one beside a sound log of another store or length. */
   #isDamage(error: unknown): boolean {
     if (this.#isRebuilt) return false;
     if (error instanceof SqlFault) return error.isDamage;
@@ -467,7 +467,7 @@ export class HistoryKeeper {
     return error instanceof Malformed || error instanceof Broken;
   }
 
-  /** Whether the log can be read up to the mark. Cost: O(bytes of the log), once. */
+  /** True when the log can be read up to the mark. Cost: O(bytes of the log), once. */
   #isLogSound(): boolean {
     if (this.#isLogDamaged) return false;
     const { disk, folder } = this.#options;

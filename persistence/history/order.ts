@@ -1,4 +1,4 @@
-/** The order in which transitions are listed. */
+/** The order of listed transitions. */
 import { STATE_NAMES } from "../../engine/inventory/states.ts";
 import type { Transition, TransitionQuery, TransitionSort } from "../../engine/queries/history.ts";
 import { ACTOR_NAMES } from "./archive.ts";
@@ -8,7 +8,7 @@ const IN_ORDER: ReadonlySet<TransitionSort> = new Set<TransitionSort>(["sequence
 
 type Key = number | string | null;
 
-/** What each property compares. A missing value is null or empty, and comes first. */
+/** The compared value of each property. A missing one is null or empty, and comes first. */
 const SORT_KEYS: Readonly<Record<TransitionSort, (row: Transition) => Key>> = {
   sequence: ({ sequence }) => sequence,
   ordinal: ({ ordinal }) => ordinal,
@@ -27,7 +27,7 @@ const SORT_KEYS: Readonly<Record<TransitionSort, (row: Transition) => Key>> = {
   priceId: ({ priceId }) => priceId,
 };
 
-/** Whether the order is that of the records, or its reverse. */
+/** True for the order of the records, and for its reverse. */
 export function isInOrder({ sort }: TransitionQuery): boolean {
   return sort.length === 0 || IN_ORDER.has(sort[0]!.property);
 }

@@ -18,7 +18,7 @@ import { Malformed } from "../disk/faults.ts";
 import { decodeImage, encodeImage } from "../snapshot/file.ts";
 import type { ArchivedEvent, Version, VersionKind } from "./archive.ts";
 
-/** The versions of layouts and organizations that a replay needs. */
+/** Versions of layouts and organizations. */
 export interface Versions {
   /** The last record whose versions are known. */
   readonly sequence: number;
@@ -46,8 +46,6 @@ export class EventReplay {
   sequence: number;
   /** The last record that changed the event; 0 for none. */
   last = 0;
-  /** Whether the event was removed. */
-  isRemoved = false;
   readonly #versions: Versions;
   readonly #organizationId: number;
   /** No version follows up to this record. */
@@ -110,7 +108,6 @@ export class EventReplay {
   #apply(record: TimedRecord, onMove: OnMove, onEffect: OnEffect): void {
     const effect = applyTo(this.state, this.partition, record, onMove);
     this.last = record.sequence;
-    this.isRemoved = effect.call === "deleteevent";
     onEffect(record, effect);
   }
 
@@ -145,7 +142,7 @@ export class EventReplay {
     return { sequence, timeMs, record: { ...record, removes, puts } };
   }
 
-  /** @returns The record with the layouts that it names, and the layout of a new schema. */
+  /** @returns The record with its layouts, and the layout of a new schema. */
   #completed(timed: TimedRecord): TimedRecord {
     const { record, sequence } = timed;
     if (record.type !== RecordType.CATALOG) return timed;
@@ -235,7 +232,7 @@ export function imageOf(
 
 export type OnEffect = (record: TimedRecord, effect: EventEffect) => void;
 
-/** The members that a listing of seats looks at. */
+/** The members of a listing of seats. */
 function organizationOf(id: number, { body }: Version): OrganizationRow {
   return { id, ...(JSON.parse(String(body)) as object) } as OrganizationRow;
 }

@@ -16,6 +16,7 @@ import { ByteWriter } from "../log/bytes.ts";
 import { decodeRecords, encodeRecord } from "../log/codec.ts";
 import { unpackDocument } from "../log/layout-packing.ts";
 import type { Archive, ArchivedEvent, Version, VersionKind } from "./archive.ts";
+import { lowerBound } from "./block.ts";
 
 /** Offsets in the head of an encoded record: see `log/codec.ts`. */
 const TYPE_AT = 4;
@@ -40,7 +41,7 @@ export interface EncodedRecord {
   readonly bytes: Buffer;
 }
 
-/** What the tail changes of the archive beside the chunks. */
+/** Changes of the archive beside its chunks. */
 export interface TailChanges {
   readonly events: ReadonlyMap<number, ArchivedEvent>;
   /** By price id: its partition; null when it was removed. */
@@ -57,6 +58,8 @@ export class Tail {
   sequence: number;
   /** Bytes in memory. */
   bytes = 0;
+  /** Milliseconds since 1970: the time of the oldest record; Infinity without any. */
+  oldestMs = Infinity;
   /** By partition: its records, in order. */
   #entries = new Map<number, Entries>();
   #changedEvents = new Map<number, ArchivedEvent>();
@@ -88,17 +91,9 @@ export class Tail {
     return { events, prices, versions: this.#versions, replies: this.#replies };
   }
 
-  /** Milliseconds since 1970: the time of the oldest record; Infinity without any. */
-  oldestMs = Infinity;
-
   /** Partitions with records of their own. */
   get partitions(): Iterable<number> {
     return this.#entries.keys();
-  }
-
-  /** The last record of an event; 0 for none. */
-  lastOf(partition: number): number {
-    return this.#entries.get(partition)?.sequences.at(-1) ?? 0;
   }
 
   /** @returns Records of an event after `after`. Their bytes are those in memory. */
@@ -106,7 +101,11 @@ export class Tail {
     const entries = this.#entries.get(partition);
     if (entries === undefined) return;
     const { sequences, places } = entries;
-    for (let i = firstAfter(sequences, after); i < sequences.length; i++) {
+    for (
+      let i = lowerBound(sequences.length, (at) => sequences[at]! > after);
+      i < sequences.length;
+      i++
+    ) {
       const block = this.#blocks[Math.floor(places[i]! / BLOCK_BYTES)]!;
       const start = places[i]! % BLOCK_BYTES;
       const bytes = block.subarray(start, start + block.readUInt32LE(start));
@@ -114,7 +113,7 @@ export class Tail {
     }
   }
 
-  /** The newest event with the id, if it was changed by a record of the tail. */
+  /** The newest event with the id, if the tail has changed it. */
   eventOf(eventId: string): ArchivedEvent | undefined {
     let newest: ArchivedEvent | undefined;
     for (const event of this.#changedEvents.values()) {
@@ -123,7 +122,7 @@ export class Tail {
     return newest;
   }
 
-  /** The body of a stored reply, or that it was dropped; undefined when the tail does not say. */
+  /** The body of a stored reply; null for a dropped one, undefined for one before the tail. */
   replyOf(id: string): string | null | undefined {
     return this.#replies.get(id);
   }
@@ -144,7 +143,7 @@ export class Tail {
     return this.#events.values();
   }
 
-  /** Forgets the records, which are in the archive now. */
+  /** Forgets the records: the archive has them now. */
   clear(): void {
     this.#entries = new Map();
     this.#changedEvents = new Map();
@@ -222,7 +221,7 @@ export class Tail {
     decodeRecords(bytes, sequence, 1, (_, __, record) => (decoded = record as CatalogRecord));
     const record = decoded!;
     const { actor } = record;
-    for (const [event, schemas] of this.#touchedBy(record)) {
+    for (const { event, schemas } of this.#touchedBy(record)) {
       this.#out.length = 0;
       const own = this.#ownOf(record, event, schemas);
       encodeRecord(this.#out, timeMs, own);
@@ -258,7 +257,7 @@ export class Tail {
   #touchedBy({
     puts,
     removes,
-  }: CatalogRecord): Map<Pick<ArchivedEvent, "partition" | "eventId">, Set<number>> {
+  }: CatalogRecord): Iterable<{ readonly event: ArchivedEvent; readonly schemas: Set<number> }> {
     const touched = new Map<number, { event: ArchivedEvent; schemas: Set<number> }>();
     const add = (partition: number | undefined) => {
       const event = partition === undefined ? undefined : this.#events.get(partition);
@@ -279,7 +278,7 @@ export class Tail {
         touched.set(row.partition, { event, schemas: new Set([row.schemaId]) });
       } else known.schemas.add(row.schemaId);
     }
-    return new Map(Array.from(touched.values(), ({ event, schemas }) => [event, schemas]));
+    return touched.values();
   }
 
   /** The part of a record that concerns an event. Its layouts are in the versions. */
@@ -354,17 +353,6 @@ export class Tail {
     this.#versions.push(version);
     this.bytes += 200 + (version.body?.length ?? 0);
   }
-}
-
-/** @returns The index of the first number that is greater. */
-function firstAfter(rising: readonly number[], value: number): number {
-  let [low, high] = [0, rising.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (rising[middle]! > value) high = middle;
-    else low = middle + 1;
-  }
-  return low;
 }
 
 function eventOfRow(

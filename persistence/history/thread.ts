@@ -42,7 +42,7 @@ const FOLLOW_EVERY_MS = 1_000;
 const BEHIND_RECORDS_MAX = 1_000_000;
 /** On an idle log the thread runs once an hour, to apply the retention. */
 const IDLE_STEPS_MAX = 3_600;
-/** Questions of one asker that wait, and those of all. */
+/** Waiting questions of one asker, and of all. */
 export const ASKER_MAX = 64;
 export const WAITING_MAX = 1_024;
 /** How long a shutdown waits for the thread. The next start reads what it has not archived. */
@@ -108,7 +108,7 @@ const UNAVAILABLE = { gap: AuditGap.UNAVAILABLE, extent: null } as const;
 const BUSY = { gap: AuditGap.BUSY, extent: null } as const;
 
 export class HistoryThread {
-  /** Whether the last attempt to read or write the history failed. */
+  /** True after a failed attempt to read or write the history. */
   isFailing = false;
   readonly #options: HistoryThreadOptions;
   readonly #worker: WorkerClient<HistoryProgram>;
@@ -185,12 +185,12 @@ export class HistoryThread {
     });
   }
 
-  /** Questions that wait for an answer. */
+  /** Questions without an answer. */
   get waiting(): number {
     return this.#waiting.used;
   }
 
-  /** Questions that were refused because too many were waiting. */
+  /** Refused questions: too many were waiting. */
   get refused(): number {
     return this.#waiting.refused;
   }
@@ -335,6 +335,7 @@ export function serveHistory(
     readonly disk: Disk;
     readonly soon: (task: () => void) => void;
     readonly nowMs: () => number;
+    readonly sliceMoves?: number;
   },
 ): void {
   const emit = emitterOf<HistoryProgram>(port);
@@ -365,7 +366,7 @@ class Questions {
   readonly #soon: ServeOptions["soon"];
   /** By asker. */
   readonly #turns = new FairQueue<string, Work>();
-  /** Questions whose answer somebody waits for. */
+  /** Questions whose client has not gone. */
   readonly #wanted = new Set<number>();
   #isRunning = false;
   #hasEnded = false;

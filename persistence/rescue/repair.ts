@@ -3,6 +3,7 @@
  * acknowledged records, and this does so only on request. The removed files stay in the folder
  * under names that end with `.broken`.
  */
+import { drain } from "../../engine/inventory/steps.ts";
 import { basename, dirname } from "node:path";
 import { STATE_NAMES } from "../../engine/inventory/states.ts";
 import {
@@ -12,7 +13,6 @@ import {
 } from "../../engine/queries/history.ts";
 import type { State } from "../../engine/state.ts";
 import { ACTOR_NAMES, AUDIT_FILE, readAuditFile } from "../history/archive.ts";
-import { finish } from "../history/events.ts";
 import { OpenHistory } from "../history/keeper.ts";
 import {
   readStore,
@@ -354,7 +354,7 @@ function withTrail<T>(
         openSql: openSqlReader,
       }));
       const page: Trail["page"] = (eventId, query) => {
-        const outcome = finish(answers.answer({ about: "transitions", eventId, query }));
+        const outcome = drain(answers.answer({ about: "transitions", eventId, query }));
         return outcome.gap === null ? (outcome.value as TransitionPage) : NO_TRANSITIONS;
       };
       return use({ lastSequence: answers.extent.lastSequence, page });

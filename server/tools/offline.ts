@@ -1,10 +1,10 @@
 /** `frontrow verify`. */
+import { drain } from "../../engine/inventory/steps.ts";
 import type { IncomingMessage } from "node:http";
 import path from "node:path";
 import { text as textOfStream } from "node:stream/consumers";
 import { STATE_NAMES } from "../../engine/inventory/states.ts";
 import { ACTOR_NAMES, AUDIT_FILE } from "../../persistence/history/archive.ts";
-import { finish } from "../../persistence/history/events.ts";
 import { type OpenHistory, readHistory } from "../../persistence/history/keeper.ts";
 import { WEBHOOKS_FILE } from "../../persistence/deliveries.ts";
 import { ensureStore, readStore, shareFolder } from "../../persistence/disk/data-folder.ts";
@@ -159,7 +159,7 @@ function* entriesOf(
   for (const event of [...events.values()].sort((a, b) => a.partition - b.partition)) {
     if (eventId !== undefined && event.eventId !== eventId) continue;
     for (const span of histories.spansOf(event)) {
-      const block = finish(histories.block(event, span));
+      const block = drain(histories.block(event, span));
       for (let record = 0, row = 0; record < block.recordCount; record++) {
         for (; row < block.rowsFrom(record + 1); row++) {
           const { timeMs, actor, isArea: _, from, to, ...rest } = block.transition(record, row);

@@ -1,4 +1,5 @@
 /** A history in the thread of the test, fed with the records of an engine. */
+import { drain } from "../../engine/inventory/steps.ts";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -9,7 +10,6 @@ import type {
   AuditTopic,
 } from "../../engine/queries/history.ts";
 import { realDisk } from "../../persistence/disk/disk.ts";
-import { finish } from "../../persistence/history/events.ts";
 import { type HistoryOptions, OpenHistory } from "../../persistence/history/keeper.ts";
 import { ByteWriter } from "../../persistence/log/bytes.ts";
 import { encodeRecord } from "../../persistence/log/codec.ts";
@@ -58,7 +58,7 @@ export class Book extends OpenHistory {
   }
 
   answer(question: AuditQuestion): AuditOutcome<AuditAnswers[AuditTopic]> {
-    return finish(this.answers.answer(question));
+    return drain(this.answers.answer(question));
   }
 
   /** Closes it, and removes its folder. */

@@ -1,4 +1,5 @@
 /** The answers of the audit trail: filters, orders, pages, and gaps. */
+import { drain } from "../../../engine/inventory/steps.ts";
 import { afterAll, describe, expect, test } from "vitest";
 import { apply } from "../../../engine/apply.ts";
 import { SeatState } from "../../../engine/inventory/states.ts";
@@ -11,7 +12,7 @@ import {
 } from "../../../engine/queries/history.ts";
 import { State } from "../../../engine/state.ts";
 import { Answers, BUILT_MAX, KEPT_MAX } from "../../../persistence/history/answers.ts";
-import { EventHistories, finish, LAYOUTS_MAX } from "../../../persistence/history/events.ts";
+import { EventHistories, LAYOUTS_MAX } from "../../../persistence/history/events.ts";
 import { Book, markAt } from "../../support/audit.ts";
 import { Workload } from "../../sim/workload/workload.ts";
 import { ask, mapOf, pastMapOf, transitionsOf, eventIdsIn } from "./history-fixture.ts";
@@ -160,7 +161,7 @@ test("more transitions than may be read or sorted → the question is refused", 
   const answers = new Answers(archive, histories, tail, { readMax: all.length - 1, sortedMax: 50 });
   const listed = (property: TransitionSort, filter: Partial<TransitionQuery> = {}) => {
     const query = { sort: [{ property, descending: true }], offset: 0, limit: 2, ...filter };
-    return finish(answers.answer({ about: "transitions", eventId, query }));
+    return drain(answers.answer({ about: "transitions", eventId, query }));
   };
   expect(listed("priceId")).toMatchObject({ gap: AuditGap.TOO_MANY });
   expect(listed("time")).toMatchObject({ gap: AuditGap.TOO_LONG });
@@ -174,7 +175,7 @@ test("many past moments → four maps are kept, and four are built at a time", (
   const { archive, histories, tail } = book;
   const answers = new Answers(archive, histories, tail);
   const moments = Array.from({ length: 6 }, (_, i) => ({ sequence: middle.sequence + i }));
-  for (const moment of moments) finish(answers.answer({ about: "areas", eventId, moment }));
+  for (const moment of moments) drain(answers.answer({ about: "areas", eventId, moment }));
   expect(answers.keptCount).toBe(KEPT_MAX);
   expect([KEPT_MAX, BUILT_MAX]).toEqual([4, 4]);
 });
@@ -182,13 +183,13 @@ test("many past moments → four maps are kept, and four are built at a time", (
 test("transitions beyond their memory → they are dropped, and read again", () => {
   const { archive, tail } = book;
   const max = 20_000;
-  const histories = new EventHistories(archive, tail, max);
+  const histories = new EventHistories(archive, tail, { blockBytesMax: max });
   const answers = new Answers(archive, histories, tail);
   const query = { sort: [], offset: 0, limit: 100_000 };
   for (let round = 0; round < 2; round++) {
     for (const id of eventIdsIn(kept)) {
       const question = { about: "transitions", eventId: id, query } as const;
-      expect(finish(answers.answer(question))).toEqual(book.answer(question));
+      expect(drain(answers.answer(question))).toEqual(book.answer(question));
       const { blockBytes, layouts } = histories.memory;
       expect(blockBytes).toBeLessThan(2 * max);
       expect(layouts).toBeLessThanOrEqual(LAYOUTS_MAX);

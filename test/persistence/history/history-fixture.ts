@@ -1,4 +1,5 @@
 /** An audit trail under test, fed with the records of an engine, and its expected content. */
+import { drain } from "../../../engine/inventory/steps.ts";
 import { expect, onTestFinished } from "vitest";
 import { MOVES, SeatState } from "../../../engine/inventory/states.ts";
 import {
@@ -12,7 +13,6 @@ import {
 import { areaFacts, isOnSale, listedEvent, seatFacts } from "../../../engine/queries/seats.ts";
 import { type MoveRecord, RecordType } from "../../../engine/records.ts";
 import type { State } from "../../../engine/state.ts";
-import { finish } from "../../../persistence/history/events.ts";
 import type { HistoryOptions, OpenHistory } from "../../../persistence/history/keeper.ts";
 import type { KeptRecord } from "../../support/engine.ts";
 import { Book } from "../../support/audit.ts";
@@ -28,7 +28,7 @@ export function ask<K extends AuditTopic>(
   book: OpenHistory,
   question: AuditQuestion<K>,
 ): AuditAnswers[K] {
-  const outcome = finish(book.answers.answer(question as AuditQuestion)) as AuditOutcome<
+  const outcome = drain(book.answers.answer(question as AuditQuestion)) as AuditOutcome<
     AuditAnswers[K]
   >;
   if (outcome.gap === null) return outcome.value;
@@ -46,8 +46,7 @@ export function eventIdsIn(kept: readonly KeptRecord[]): string[] {
 /** All transitions of an event; none before it is created. */
 export function transitionsOf(book: OpenHistory, eventId: string): readonly Transition[] {
   const all: Transition[] = [];
-  if (finish(book.answers.answer({ about: "owner", eventId })).gap === AuditGap.NO_EVENT)
-    return all;
+  if (drain(book.answers.answer({ about: "owner", eventId })).gap === AuditGap.NO_EVENT) return all;
   for (;;) {
     const query = { sort: [], offset: all.length, limit: 1_000 };
     const { transitions } = ask(book, { about: "transitions", eventId, query });

@@ -1,4 +1,5 @@
 /** The keeper of the audit trail with a real log: it continues, rebuilds, and loses nothing. */
+import { drain } from "../../../engine/inventory/steps.ts";
 import fs from "node:fs";
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -12,7 +13,6 @@ import {
   auditedSequence,
   problemInChunks,
 } from "../../../persistence/history/archive.ts";
-import { finish } from "../../../persistence/history/events.ts";
 import {
   type AuditReport,
   HistoryKeeper,
@@ -181,7 +181,7 @@ test("a log without its beginning gives a trail from a snapshot on, and reports 
   ]);
   const eventId = eventIds[0]!;
   const early = { about: "areas", eventId, moment: { sequence: 20 } } as const;
-  const outcome = finish(keeper.history!.answers.answer(early));
+  const outcome = drain(keeper.history!.answers.answer(early));
   expect(outcome).toMatchObject({ gap: AuditGap.TOO_EARLY });
   keeper.close();
   const { rows, trail } = rowsIn(folder);
@@ -430,7 +430,7 @@ test("a damaged chunk → its digest tells, and the others are read", async () =
   const { answers } = again.keeper.history!;
   const query = { sort: [], offset: 0, limit: 1_000 };
   const ask = (id: string) => () =>
-    finish(answers.answer({ about: "transitions", eventId: id, query }));
+    drain(answers.answer({ about: "transitions", eventId: id, query }));
   const outcomes = eventIds.map((id) => {
     try {
       return String(ask(id)().gap);

@@ -5,14 +5,17 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { SeatState } from "../../../engine/inventory/states.ts";
 import {
   AuditGap,
+  type AuditOutcome,
   type AuditQuestion,
   type ChangePage,
   type SeatAfter,
+  type TransitionPage,
   type WaitingClient,
 } from "../../../engine/queries/history.ts";
 import { RecordType } from "../../../engine/records.ts";
 import { realScheduler } from "../../../persistence/disk/clock.ts";
 import { realDisk } from "../../../persistence/disk/disk.ts";
+import { openSqlWriter } from "../../../persistence/disk/sqlite.ts";
 import {
   type FromWorker,
   type StartWorker,
@@ -164,7 +167,7 @@ test("a thread that cannot start is reported, and its questions are answered at 
 });
 
 /** The program in this thread: a slice for each `run`. */
-async function local() {
+async function local(sliceMoves?: number) {
   const { folder, process } = await storeWithTrail(40);
   const answered: number[] = [];
   const said: FromWorker<HistoryProgram>[] = [];
@@ -178,6 +181,7 @@ async function local() {
         disk: realDisk,
         soon: (task) => void tasks.push(task),
         nowMs: () => 0,
+        ...(sliceMoves === undefined ? {} : { sliceMoves }),
       }),
     events: {
       message: (message) => {
@@ -231,6 +235,49 @@ test("a question is dropped, another fails, and the thread goes on until it is t
   service.post({ id: 0, name: "end", argument: mark });
   run();
   expect([state.hasEnded, answered]).toEqual([true, [1, 2, 5, 3]]);
+});
+
+const ALL = { ...PAGE, query: { sort: [], offset: 0, limit: 10_000 } } as const;
+
+/** The outcome of an answer. */
+function outcomeIn(said: readonly FromWorker<HistoryProgram>[], id: number) {
+  const answer = said.find((one) => "id" in one && one.id === id) as unknown as {
+    readonly result: { readonly outcome: AuditOutcome<TransitionPage> };
+  };
+  return answer.result.outcome;
+}
+
+test("the log is archived between two slices of a question → it begins again, and is whole", async () => {
+  const { service, ask, run, said, mark, tasks } = await local(3);
+  ask(1, "1", ALL);
+  for (let i = 0; i < 4; i++) run();
+  expect(said).toEqual([]);
+  service.post({ id: 2, name: "follow", argument: { mark, isIdle: true } });
+  while (tasks.length > 0) run();
+  ask(3, "1", ALL);
+  while (tasks.length > 0) run();
+  expect(outcomeIn(said, 1)).toEqual(outcomeIn(said, 3));
+  expect(outcomeIn(said, 1)).toMatchObject({ gap: null, extent: { lastSequence: mark.sequence } });
+});
+
+test("a damaged chunk → its event is too early to tell, an operator hears, and others are answered", async () => {
+  const { folder, service, ask, run, said, mark, tasks } = await local();
+  service.post({ id: 1, name: "follow", argument: { mark, isIdle: true } });
+  const sql = openSqlWriter(path.join(folder, AUDIT_FILE));
+  sql.run(
+    `UPDATE chunks SET digest = digest + 1
+     WHERE partition = (SELECT partition FROM events WHERE eventId = ?)`,
+    eventId,
+  );
+  sql.close();
+  ask(2, "1", ALL);
+  while (tasks.length > 0) run();
+  expect(outcomeIn(said, 2)).toMatchObject({ gap: AuditGap.TOO_EARLY });
+  const failure = expect.stringContaining("another digest");
+  expect(said).toContainEqual({ event: "report", value: { kind: "failed", failure } });
+  ask(3, "1", OWNER);
+  while (tasks.length > 0) run();
+  expect(outcomeIn(said, 3)).toMatchObject({ gap: null, value: organizationId });
 });
 
 describe("reading without a question", () => {
