@@ -2,9 +2,10 @@
  * Compares two states: the content of the digest, the fences of the holds, and also the order of
  * rows and of their members. Only possibly different rows are converted to text.
  */
-import { TABLES, type CatalogPut } from "../../../engine/catalog.ts";
+import { type Catalog, type CatalogPut, type TableName, TABLES } from "../../../engine/catalog.ts";
 import { copyPartition, packImage, restorePartition } from "../../../engine/inventory/image.ts";
 import type { Partition } from "../../../engine/inventory/partition.ts";
+import type { ZoneAssignmentRow } from "../../../engine/layout/zones.ts";
 import { State } from "../../../engine/state.ts";
 import { digestPartition } from "../../../engine/verify.ts";
 
@@ -13,8 +14,7 @@ export function stateDifference(known: State, found: State): string | null {
   const [a, b] = [known.catalog, found.catalog];
   if (a.nextId !== b.nextId) return `next id ${b.nextId} in place of ${a.nextId}`;
   for (const table of TABLES) {
-    const rows = [...a[table].values()];
-    const others = [...b[table].values()];
+    const [rows, others] = [rowsOf(a, table), rowsOf(b, table)];
     if (rows.length !== others.length) return `${others.length} ${table}, not ${rows.length}`;
     for (const [i, row] of rows.entries()) {
       if (isSame(row, others[i])) continue;
@@ -35,6 +35,13 @@ export function stateDifference(known: State, found: State): string | null {
     if (last !== sequence) return `the last record of ${number}: ${sequence} in place of ${last}`;
   }
   return null;
+}
+
+/** The zones of objects are in memory by schema, in no order between schemas. */
+function rowsOf(catalog: Catalog, table: TableName): readonly object[] {
+  const rows = [...catalog[table].values()];
+  if (table !== "zoneAssignments") return rows;
+  return (rows as ZoneAssignmentRow[]).sort((a, b) => a.schemaId - b.schemaId);
 }
 
 function fencesOf({ holds }: Partition): string {
