@@ -74,12 +74,13 @@ function askUpdate(scene: Scene, house: House, eventId: string): Ask {
   const schemaId = random.once(3) ? (anyOf(random, schemas)?.id ?? before) : before;
   const force = random.once(3);
   const body = { name: scene.nextName(), ...TIMES, schemaId };
-  const isMoved = schemaId !== before;
   return {
     command: commandOf("updateEvent", caller, { eventId, body, force }),
     isForeign,
     twin: (now) => {
       const document = documentOf(now, schemaId);
+      // Asked again after a crash, it undoes a move that came between.
+      const isMoved = now.catalog.events.get(eventId)?.schemaId !== schemaId;
       if (!isMoved || isForeign || !now.catalog.schemas.has(schemaId)) return {};
       const schemaGaCapacity = now.catalog.schemas.get(schemaId)!.gaCapacity;
       const expect = (model: Model, nowMs: number) => {
