@@ -27,7 +27,7 @@ export class TrustedProxies {
   clientOf(address: string, forwardedFor: string): string {
     let client = address;
     for (const hop of forwardedFor.split(",").toReversed()) {
-      const next = hop.trim();
+      const next = addressOf(hop);
       // In this order: a request seldom has the header, and the list of proxies is slow.
       if (isIP(next) === 0 || !this.#includes(client)) break;
       client = next;
@@ -38,4 +38,14 @@ export class TrustedProxies {
   #includes(address: string): boolean {
     return this.#proxies.check(address, isIPv6(address) ? "ipv6" : "ipv4");
   }
+}
+
+/** With a port, as Azure Application Gateway sends it: `192.0.2.7:50001`, `[2001:db8::1]:4711`. */
+const HOP = /^(?:\[([^\]]*)\]|([^:]*))(?::\d{1,5})?$/;
+
+/** @param hop - A part of the header, perhaps in quotes as RFC 7239, section 6, writes it. */
+function addressOf(hop: string): string {
+  const text = hop.trim().replace(/^"(.*)"$/, "$1");
+  const [, inBrackets, plain] = HOP.exec(text) ?? [];
+  return inBrackets ?? plain ?? text;
 }

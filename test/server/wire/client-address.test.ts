@@ -14,6 +14,13 @@ const CASES: readonly (readonly [string, string, string, string])[] = [
   ["a trusted proxy, after a claim of the client", PROXY, "1.1.1.1, 2.2.2.2", "2.2.2.2"],
   ["two trusted proxies", "10.0.0.0/8", "3.3.3.3,10.9.9.9", "3.3.3.3"],
   ["two trusted proxies, without a client", "10.0.0.0/8", "10.9.9.9", "10.9.9.9"],
+  ["a trusted proxy that adds the port", PROXY, "203.0.113.66:50001", "203.0.113.66"],
+  ["a trusted proxy that adds the port of IPv6", PROXY, "[2001:db8::1]:4711", "2001:db8::1"],
+  ["a trusted proxy with brackets", PROXY, "[2001:db8::1]", "2001:db8::1"],
+  ["a trusted proxy with quotes", PROXY, '"[2001:db8::1]:4711"', "2001:db8::1"],
+  ["a trusted proxy with quotes and no port", PROXY, ' "2001:db8::1" ', "2001:db8::1"],
+  ["two trusted proxies with ports", "10.0.0.0/8", "3.3.3.3:1,10.9.9.9:65535", "3.3.3.3"],
+  ["a trusted proxy that sends a port of six digits", PROXY, "203.0.113.66:500010", PROXY],
   ["a trusted proxy that hides the client", PROXY, "unknown", PROXY],
 ];
 
