@@ -9,7 +9,7 @@ import {
   addStatusCommand,
   addToolCommands,
 } from "./command-line.ts";
-import { version } from "./program.ts";
+import { dropEmptyVariables, refuseEmptyFlags, version } from "./program.ts";
 
 const EXIT_USAGE = 2;
 const EXIT_FAILED = 1;
@@ -21,6 +21,8 @@ const program = new Command("frontrow")
     outputError: (text, write) =>
       write(`frontrow: ${text.trim().replace("error: ", "")} (--help shows the options)\n`),
   })
+  .hook("preSubcommand", () => dropEmptyVariables(process.env))
+  .hook("preAction", (_, command) => refuseEmptyFlags(command))
   .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : EXIT_USAGE));
 
 const serveCommand = program

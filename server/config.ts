@@ -238,7 +238,11 @@ Environment for every start:
   FRONTROW_PLATFORM_TOKEN  key of the operator, at least 16 characters; opens /api/admin/tenants/,
                            which answers 404 without it
 
-Exit codes: 0 after SIGINT or SIGTERM, 2 for a usage error, 70 when the log fails, 76 when another
+An empty variable counts as not given; an empty token or secret is refused.
+
+Signals: SIGINT, SIGTERM and SIGQUIT stop the server; SIGHUP opens the access log again.
+
+Exit codes: 0 after a signal to stop, 2 for a usage error, 70 when the log fails, 76 when another
 host of the cluster leads, 73 to 75 and 78 when the data folder cannot be used, is damaged, or
 has a format of another version.`;
 

@@ -61,14 +61,12 @@ import { Live } from "./live/live.ts";
 import { AccessLog, createLog } from "./observe/log.ts";
 import { Metrics } from "./observe/metrics.ts";
 import { Progress, StoreReports } from "./observe/progress.ts";
-import { UsageError, version } from "./program.ts";
+import { STOP_SIGNALS, stopSignal, takeOtherSignals, UsageError, version } from "./program.ts";
 import { routeTable } from "./routes/table.ts";
 import { Webhooks } from "./webhooks/webhooks.ts";
 
 const EXIT_BROKEN = 70;
 const DRAIN_MS_MAX = 5_000;
-/** Terminals, and programs that start others, may send the same signal twice. */
-const SAME_SIGNAL_MS = 200;
 const MEBIBYTE = 1024 * 1024;
 /**
  * How much the JavaScript heap of a thread may grow between two collections of all garbage, in
@@ -83,7 +81,7 @@ const RECOVERING = {
   log: "recovering: segments of the log",
 } as const;
 
-/** Runs until SIGINT or SIGTERM. @throws StoreFault, UsageError, Error when it cannot start. */
+/** Runs until a signal stops it. @throws StoreFault, UsageError, Error when it cannot start. */
 export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Promise<void> {
   v8.setFlagsFromString(HEAP_GROWTH);
   const log = createLog(options);
@@ -105,6 +103,7 @@ export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Prom
   const stopping = stopSignal();
   const bounds = { connectionsMax, trustedProxies };
   const accessLog = options.accessLog === undefined ? null : new AccessLog(options.accessLog);
+  takeOtherSignals(() => accessLog?.reopen(log));
   const onAnswer = accessLog?.answered.bind(accessLog);
   const http = await listen(new StartingFront(), { host, port, onBroken, onAnswer, ...bounds });
   const reports = new StoreReports(log);
@@ -121,30 +120,14 @@ export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Prom
   };
   const copies = new Copies(path.resolve(folder), env["FRONTROW_PLATFORM_TOKEN"]);
   const cluster = clusterHostOf(options, http, { log, copies });
-  if (cluster !== null) process.once("SIGTERM", cluster.leave).once("SIGINT", cluster.leave);
+  const leave = cluster?.leave ?? (() => {});
+  for (const signal of STOP_SIGNALS) process.once(signal, leave);
   const store = await openStore(http, { ...starting, cluster: cluster?.options }, recent);
-  if (cluster !== null) process.off("SIGTERM", cluster.leave).off("SIGINT", cluster.leave);
+  for (const signal of STOP_SIGNALS) process.off(signal, leave);
   const parts = { options, env, log, reports, accessLog, recent, gateways, copies };
   const running = await open(store, http, parts);
   await stopping;
   await stopAll(running, http, { log, accessLog });
-}
-
-/**
- * Resolves at the first of the two signals. A later one ends the process at once: everything that
- * was answered is in the log.
- */
-function stopSignal(): Promise<void> {
-  return new Promise((resolve) => {
-    let firstMs: number | null = null;
-    const stop = () => {
-      firstMs ??= performance.now();
-      if (performance.now() - firstMs > SAME_SIGNAL_MS) process.exit(0);
-      resolve();
-    };
-    process.on("SIGINT", stop);
-    process.on("SIGTERM", stop);
-  });
 }
 
 async function openStore(

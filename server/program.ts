@@ -1,5 +1,6 @@
-/** The version of this package, from package.json. */
+/** The program `frontrow` as its environment sees it: version, usage errors, variables, signals. */
 import { createRequire } from "node:module";
+import type { Command } from "commander";
 
 const manifest = createRequire(import.meta.url)("frontrow/package.json") as { version: string };
 
@@ -9,4 +10,67 @@ export const version: string = manifest.version;
 export class UsageError extends Error {
   override readonly name = "UsageError";
   readonly exitCode = 2;
+}
+
+/** Empty, each would open to everybody something that its operator meant to close. */
+const SECRETS: ReadonlySet<string> = new Set([
+  "FRONTROW_SECRET",
+  "FRONTROW_TENANT_TOKEN",
+  "FRONTROW_PLATFORM_TOKEN",
+  "FRONTROW_METRICS_TOKEN",
+]);
+
+/**
+ * Removes empty variables: a compose file or a unit sets them for want of a value, and an empty
+ * address would listen everywhere. @throws UsageError for an empty secret.
+ */
+export function dropEmptyVariables(env: NodeJS.ProcessEnv): void {
+  for (const [name, value] of Object.entries(env)) {
+    if (value !== "" || !name.startsWith("FRONTROW_")) continue;
+    if (SECRETS.has(name)) throw new UsageError(`${name} is empty; give it a value, or unset it`);
+    delete env[name];
+  }
+}
+
+/** @throws UsageError naming the first empty flag of the command line. */
+export function refuseEmptyFlags(command: Command): void {
+  for (const option of command.options) {
+    const name = option.attributeName();
+    if (command.getOptionValueSource(name) !== "cli" || command.getOptionValue(name) !== "")
+      continue;
+    throw new UsageError(`${option.long} is empty; give it a value, or leave it out`);
+  }
+}
+
+/** Terminals, and programs that start others, may send the same signal twice. */
+const SAME_SIGNAL_MS = 200;
+export const STOP_SIGNALS = ["SIGINT", "SIGTERM", "SIGQUIT"] as const;
+
+/**
+ * Resolves at the first signal to stop. A later one ends the process at once: everything that was
+ * answered is in the log.
+ */
+export function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    let firstMs: number | null = null;
+    const stop = () => {
+      firstMs ??= performance.now();
+      if (performance.now() - firstMs > SAME_SIGNAL_MS) process.exit(0);
+      resolve();
+    };
+    for (const signal of STOP_SIGNALS) process.on(signal, stop);
+  });
+}
+
+/**
+ * Takes the signals that would end the process, or open a debugger, by default.
+ *
+ * @param reopen - Called at SIGHUP: a program that rotates logs has moved the file.
+ */
+export function takeOtherSignals(reopen: () => void): void {
+  process.on("SIGHUP", reopen);
+  const ignore = () => {
+    // As documented: SIGUSR1 would start Node's inspector, and SIGUSR2 end the process.
+  };
+  process.on("SIGUSR1", ignore).on("SIGUSR2", ignore);
 }

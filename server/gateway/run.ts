@@ -6,7 +6,7 @@ import type { Logger } from "pino";
 import { connectionsMaxOf, openFilesMax } from "../config.ts";
 import { type HttpOptions, type HttpServer, listen } from "../http/server.ts";
 import { AccessLog, createLog, type LogOptions } from "../observe/log.ts";
-import { UsageError, version } from "../program.ts";
+import { stopSignal, takeOtherSignals, UsageError, version } from "../program.ts";
 import { routeTable } from "../routes/table.ts";
 import { type EngineLink, Engines } from "./engine-link.ts";
 import { GatewayFront, GatewayMetrics } from "./front.ts";
@@ -45,9 +45,8 @@ export async function runGateway(options: GatewayOptions): Promise<void> {
   const access = accessLog === undefined ? null : new AccessLog(accessLog);
   // A relayed request takes a connection of the client and one to the engine.
   const connectionsMax = connectionsMaxOf(options.maxConnections, openFilesMax() >> 1);
-  const stopped = new Promise<void>((resolve) => {
-    process.once("SIGINT", resolve).once("SIGTERM", resolve);
-  });
+  takeOtherSignals(() => access?.reopen(log));
+  const stopped = stopSignal();
   const gateway = await startGateway({
     engines: new Engines(options.engine),
     secret: readSecret(options.gatewaySecretFile),

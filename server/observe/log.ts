@@ -1,5 +1,5 @@
 /** The log of the server on standard error: JSON lines for programs, one short line for people. */
-import { constants, openSync, write } from "node:fs";
+import { closeSync, constants, openSync, write } from "node:fs";
 import { type DestinationStream, type Logger, pino } from "pino";
 import type { Answer } from "../http/answers.ts";
 import type { Exchange } from "../http/front.ts";
@@ -27,6 +27,9 @@ const LEVELS: Readonly<Record<number, readonly [name: string, color: string]>> =
 
 export function createLog({ logLevel: level, logFormat }: LogOptions): Logger {
   const destination = pino.destination({ dest: STANDARD_ERROR, sync: true });
+  // Nobody may read the log, or any longer: selling goes on without it.
+  const streams: readonly NodeJS.EventEmitter[] = [destination, process.stdout, process.stderr];
+  for (const stream of streams) stream.on("error", () => {});
   const { isTTY } = process.stderr;
   const isPretty = logFormat === "pretty" || (logFormat === "auto" && isTTY);
   if (!isPretty) return pino({ level }, destination);
@@ -114,7 +117,10 @@ export class AccessLog {
   lines = 0;
   /** Lines lost to a slow or failed destination. */
   dropped = 0;
-  readonly #file: number;
+  readonly #place: string;
+  #file: number;
+  /** The same file, opened again; null for none. */
+  #next: number | null = null;
   #waiting: string[] = [];
   #waitingCharacters = 0;
   #chunk: Chunk | null = null;
@@ -123,6 +129,7 @@ export class AccessLog {
 
   /** @param place - A file, or `-` for standard output. @throws Error when it cannot be opened. */
   constructor(place: string) {
+    this.#place = place;
     this.#file = place === "-" ? STANDARD_OUTPUT : openToAppend(place);
     setInterval(() => this.#flush(), FLUSH_MS).unref();
   }
@@ -153,6 +160,19 @@ export class AccessLog {
     if (this.#waitingCharacters >= CHUNK_CHARACTERS) this.#flush();
   }
 
+  /** Opens the file again, or goes on with the old one and says so. No line is in both. */
+  reopen(log: Logger): void {
+    if (this.#place === "-") return;
+    try {
+      const next = openToAppend(this.#place);
+      if (this.#next !== null) closeSync(this.#next);
+      this.#next = next;
+      this.#flush();
+    } catch (error) {
+      log.error({ err: error }, "the access log goes on in the file that was open");
+    }
+  }
+
   /** Settles when every line has been written or lost. */
   written(): Promise<void> {
     return new Promise((resolve) => {
@@ -163,6 +183,11 @@ export class AccessLog {
 
   #flush(): void {
     if (this.#isWriting) return;
+    if (this.#chunk === null && this.#next !== null) {
+      closeSync(this.#file);
+      this.#file = this.#next;
+      this.#next = null;
+    }
     if (this.#chunk === null && this.#waiting.length > 0) {
       const [lines, characters] = [this.#waiting.length, this.#waitingCharacters];
       this.#chunk = { lines, characters, bytes: Buffer.from(`${this.#waiting.join("\n")}\n`) };

@@ -1,12 +1,13 @@
 /** The access log: a line for each request, bounded in memory, and without secrets. */
 import { spawn, spawnSync } from "node:child_process";
-import { readFileSync, statSync } from "node:fs";
+import { readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { AccessLog } from "../../../server/observe/log.ts";
 import { answer } from "../../../server/http/answers.ts";
 import { Exchange } from "../../../server/http/front.ts";
-import { startServer, temporaryFolder } from "../../support/server-process.ts";
+import { describeWith } from "../../support/programs.ts";
+import { ROOT, startServer, temporaryFolder } from "../../support/server-process.ts";
 import { V2 } from "../../support/server.ts";
 import { Listening } from "../wire/connection.ts";
 
@@ -105,4 +106,80 @@ test("a server writes no such log unless it is asked to, and all lines when it s
   await fetch(`${silent.url}/healthz`);
   await silent.kill("SIGTERM");
   expect(linesOf(silent.stdout)).toEqual([]);
+});
+
+/** Waits until the file has as many lines. */
+async function linesIn(file: string, count: number): Promise<Line[]> {
+  return vi.waitFor(() => {
+    const lines = linesOf(readFileSync(file, "utf8"));
+    expect(lines.length).toBeGreaterThanOrEqual(count);
+    return lines;
+  });
+}
+
+/** A server whose access log is rotated while requests come. @returns Both files, old and new. */
+async function rotated(file: string, rotate: (pid: number) => string): Promise<[Line[], Line[]]> {
+  const server = await startServer({ args: ["--access-log", file] });
+  const ask = async (name: string) => void (await fetch(`${server.url}/${name}`));
+  for (let i = 0; i < 20; i++) await ask(`before-${i}`);
+  // An empty log is not rotated.
+  await linesIn(file, 1);
+  const old = rotate(server.pid);
+  await vi.waitFor(() => statSync(file));
+  for (let i = 0; i < 20; i++) await ask(`after-${i}`);
+  await linesIn(file, 20);
+  expect(await server.kill("SIGTERM")).toEqual({ code: 0, signal: null });
+  return [linesOf(readFileSync(old, "utf8")), linesOf(readFileSync(file, "utf8"))];
+}
+
+const pathsOf = (...files: readonly Line[][]) => files.flat().map(({ path: asked }) => asked);
+const ASKED = ["before", "after"].flatMap((when) =>
+  Array.from({ length: 20 }, (_, i) => `/${when}-${i}`),
+);
+
+test("SIGHUP after a rename begins a new file, and every line is in one of both", async () => {
+  const file = path.join(temporaryFolder(), "access.log");
+  const [before, after] = await rotated(file, (pid) => {
+    renameSync(file, `${file}.1`);
+    process.kill(pid, "SIGHUP");
+    return `${file}.1`;
+  });
+  expect(pathsOf(before, after)).toEqual(ASKED);
+  expect(pathsOf(after)).toEqual(expect.arrayContaining(ASKED.slice(20)));
+});
+
+test("a log that cannot be opened again goes on in the old file", async () => {
+  const folder = temporaryFolder();
+  const file = path.join(folder, "access.log");
+  const log = new AccessLog(file);
+  renameSync(folder, `${folder}-moved`);
+  onTestFinished(() => renameSync(`${folder}-moved`, folder));
+  const error = vi.fn<() => void>();
+  log.reopen({ error } as never);
+  expect(error).toHaveBeenCalledOnce();
+  log.answered(new Request(), OK);
+  await log.written();
+  expect(linesOf(readFileSync(path.join(`${folder}-moved`, "access.log"), "utf8"))).toHaveLength(1);
+});
+
+describeWith(["logrotate"], "with logrotate", () => {
+  test("the printed configuration rotates the log, and every line is in one file", async () => {
+    const folder = temporaryFolder();
+    const file = path.join(folder, "access.log");
+    const [before, after] = await rotated(file, (pid) => {
+      const printed = readFileSync(path.join(ROOT, "server/ops/logrotate.conf"), "utf8");
+      const config = printed
+        .replace("/var/log/frontrow/access.log", file)
+        .replace("systemctl kill --signal=HUP frontrow.service", `kill -HUP ${pid}`);
+      const place = path.join(folder, "logrotate.conf");
+      writeFileSync(place, config, { mode: 0o600 });
+      const state = path.join(folder, "state");
+      const { status, stderr } = spawnSync("logrotate", ["--force", "--state", state, place], {
+        encoding: "utf8",
+      });
+      expect([status, stderr]).toEqual([0, ""]);
+      return `${file}.1`;
+    });
+    expect(pathsOf(before, after)).toEqual(ASKED);
+  });
 });

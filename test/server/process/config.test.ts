@@ -3,7 +3,7 @@ import { Command, CommanderError } from "commander";
 import { afterEach, expect, test, vi } from "vitest";
 import { checkVariables } from "../../../server/main.ts";
 import { dataFolderOf, type ServeOptions } from "../../../server/config.ts";
-import { UsageError } from "../../../server/program.ts";
+import { dropEmptyVariables, UsageError } from "../../../server/program.ts";
 
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -254,4 +254,26 @@ test("bootstrap variables may be missing, or as short or long as the rules allow
   };
   expect(() => checkVariables({})).not.toThrow();
   expect(() => checkVariables(env)).not.toThrow();
+});
+
+test("empty variables count as not given", async () => {
+  const options = (await import("../../../server/config.ts")).addServeOptions(new Command());
+  const names = options.options.map(({ envVar, long }) => envVar ?? variableOf(long!));
+  const env: NodeJS.ProcessEnv = Object.fromEntries(names.map((name) => [name, ""]));
+  delete env["FRONTROW_METRICS_TOKEN"];
+  expect(Object.keys(env).length).toBeGreaterThan(20);
+  dropEmptyVariables(Object.assign(env, { FRONTROW_ADMIN_PASSWORD: "", OTHER: "" }));
+  expect(env).toEqual({ OTHER: "" });
+});
+
+const variableOf = (flag: string) => `FRONTROW_${flag.slice(2).toUpperCase().replaceAll("-", "_")}`;
+
+test.each([
+  "FRONTROW_SECRET",
+  "FRONTROW_TENANT_TOKEN",
+  "FRONTROW_PLATFORM_TOKEN",
+  "FRONTROW_METRICS_TOKEN",
+])("an empty %s is refused", (name) => {
+  expect(() => dropEmptyVariables({ [name]: "" })).toThrow(UsageError);
+  expect(() => dropEmptyVariables({ [name]: "" })).toThrow(`${name} is empty`);
 });

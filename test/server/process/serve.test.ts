@@ -1,6 +1,7 @@
 /** `frontrow serve` as a process: how it starts, when it refuses to start, and how it ends. */
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { hash } from "node:crypto";
+import { once } from "node:events";
 import {
   chmodSync,
   existsSync,
@@ -16,9 +17,11 @@ import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openEngine } from "../../../persistence/store/open-engine.ts";
 import {
+  CLI,
   type Finished,
   runCli,
   type ServerProcess,
+  sleep,
   startServer,
   temporaryFolder,
 } from "../../support/server-process.ts";
@@ -92,6 +95,52 @@ test("a first start prints its address, and writes what it generated to a file o
   expect(recovered).toMatchObject({ cleanShutdown: true, tornBytes: 0 });
   expect(await second.kill("SIGINT")).toEqual({ code: 0, signal: null });
 });
+
+test.each(["SIGHUP", "SIGUSR1", "SIGUSR2"] as const)(
+  "%s neither ends the server nor opens a debugger",
+  async (signal) => {
+    const server = await startServer();
+    process.kill(server.pid, signal);
+    await sleep(200);
+    expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
+    expect(server.stderr).not.toMatch(/[Dd]ebugger/);
+    expect(await server.kill("SIGQUIT")).toEqual({ code: 0, signal: null });
+  },
+);
+
+test("a first start whose standard error nobody reads serves all the same", async () => {
+  const folder = temporaryFolder();
+  const args = [CLI, "serve", "--port", "0", "--data", path.join(folder, "data")];
+  const child = spawn("bash", ["-c", 'exec "$0" "$@" 2> >(exec true)', process.execPath, ...args]);
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const [line] = (await once(child.stdout, "data")) as [Buffer];
+  const url = line.toString().trim().replace("frontrow listening on ", "");
+  for (let i = 0; i < 3; i++) expect((await fetch(`${url}/readyz`)).status).toBe(200);
+  child.kill("SIGTERM");
+  expect(await once(child, "exit")).toEqual([0, null]);
+});
+
+test("an empty host is that of the default, and an empty token ends the start", async () => {
+  const server = await startServer({ env: { FRONTROW_HOST: "" } });
+  expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:/);
+  const open = { FRONTROW_METRICS_TOKEN: "" };
+  const data = path.join(temporaryFolder(), "data");
+  const args = ["serve", "--port", "0", "--data", data];
+  const finished = await runCli({ args, env: open });
+  expectOneLine(finished, "FRONTROW_METRICS_TOKEN is empty");
+  expect([finished.code, existsSync(data)]).toEqual([2, false]);
+});
+
+test.each(["--host", "--metrics-token", "--access-log", "--port", "--data"])(
+  "an empty %s ends the start with 2",
+  async (flag) => {
+    const data = path.join(temporaryFolder(), "data");
+    const args = ["serve", "--port", "0", "--data", data, flag, ""];
+    const finished = await runCli({ args, cwd: temporaryFolder() });
+    expectOneLine(finished, flag);
+    expect([finished.code, existsSync(data)]).toEqual([2, false]);
+  },
+);
 
 test("two signals at once end the server with 0", async () => {
   const server = await startServer();
