@@ -172,7 +172,7 @@ export class Dispatch implements Front<Match>, CommandFront {
     const services = this.#services;
     const admitted = this.#admit(route, exchange);
     if (isRefused(admitted)) return admitted;
-    const { caller, issuer } = admitted;
+    const { caller, ticket } = admitted;
     exchange.organization = caller.organizationId;
     const organization = services.engine.state.catalog.organizations.get(caller.organizationId);
     if (organization?.requestsPerSecond !== undefined) {
@@ -183,7 +183,7 @@ export class Dispatch implements Front<Match>, CommandFront {
     const params = checks.params(match.params);
     const query = checks.query(exchange.query);
     if (route.isLong !== undefined && params.errors.length + query.errors.length === 0) {
-      const context = { services, caller, issuer, params: params.values, query: query.values };
+      const context = { services, caller, ticket, params: params.values, query: query.values };
       const { authorization } = exchange;
       const long = { ...context, body: null, authorization, head: exchange };
       if (route.isLong(long, bytesOf(exchange))) return this.#runLong(exchange, route, long);
@@ -211,7 +211,7 @@ export class Dispatch implements Front<Match>, CommandFront {
     return route.handle({
       services,
       caller,
-      issuer,
+      ticket,
       params: params.values,
       query: query.values,
       body,
@@ -285,7 +285,7 @@ export class Dispatch implements Front<Match>, CommandFront {
     const caller = identify(services, route.access, head, orgId);
     if (isRefused(caller)) return this.#denied(caller, head);
     const rotated = route.needsCurrentKey === true ? refuseRotated(services, head) : null;
-    return rotated ?? refuseAway(services, route, caller, head) ?? { caller, issuer: null };
+    return rotated ?? refuseAway(services, route, caller, head) ?? { caller, ticket: null };
   }
 
   /** Slows down an address that tries many keys; valid keys from it are not affected. */

@@ -4,9 +4,9 @@
  */
 import type { Caller } from "../../engine/bodies.ts";
 import type { Shape, TypeOf } from "../../engine/schema.ts";
-import { Access } from "../auth/access.ts";
+import { Access, type Ticket } from "../auth/access.ts";
 import type { Answer, Problem } from "../http/answers.ts";
-import type { Credentials, LongBody, RequestHead } from "../http/front.ts";
+import type { LongBody, RequestHead } from "../http/front.ts";
 import type { Services } from "./services.ts";
 import type { QueryParameter } from "./validate.ts";
 
@@ -17,7 +17,7 @@ export interface Context<Params = unknown, Query = unknown, Body = unknown> {
   readonly services: Services;
   readonly caller: Caller;
   /** As of `Admitted`. */
-  readonly issuer: Credentials | null;
+  readonly ticket: Ticket | null;
   /** Path parameters: numbers for Longs, lower-case text for UUIDs. */
   readonly params: Params;
   /** Query parameters that the route names, converted to their type. */

@@ -12,6 +12,19 @@ import type { Credentials, RequestHead } from "../http/front.ts";
 import type { Keys, Principal } from "./keys.ts";
 import type { Logins } from "./logins.ts";
 
+/** Lets a browser follow one event without the key that made it. */
+export interface Ticket {
+  readonly text: string;
+  readonly eventId: string;
+  readonly organizationId: number;
+  /** The issuing key: the ticket ends with it. */
+  readonly credentials: Credentials;
+  /** Milliseconds since 1970: the last moment at which a connection begins. */
+  readonly expiresAtMs: number;
+  /** The end of its life, likewise. */
+  readonly endsAtMs: number;
+}
+
 /** Who may call a route. */
 export const Access = {
   /** No key at all. */

@@ -291,6 +291,8 @@ export interface FollowerParts {
   readonly form: Form;
   readonly isPublic: boolean;
   readonly credentials: Credentials;
+  /** Whether its ticket has ended; false without one. */
+  readonly isOver: () => boolean;
   /** Reads changes after a record. */
   readonly page: (
     since: number,
@@ -399,7 +401,7 @@ export class Follower implements SocketHandler, KeyedConnection, FeedFollower, W
 
   /** Sends a sign of life, if the client has heard nothing for a while. */
   judged(isValid: boolean): void {
-    if (!isValid) this.close(CloseCode.KEY_ENDED);
+    if (!isValid || this.#parts.isOver()) this.close(CloseCode.KEY_ENDED);
     else if (this.#isCaughtUp && performance.now() - this.#sentMs >= SILENCE_MS) this.#beat();
   }
 

@@ -11,7 +11,7 @@ import { askerOf, type ChangePage, type WaitingClient } from "../../engine/queri
 import { isRefused, refuseInvalid, Result } from "../../engine/results.ts";
 import type { WaitingWork } from "../api/overload.ts";
 import { KeyRounds, Subprotocols } from "../api/websockets.ts";
-import { Access, admits, type Identities, identify } from "../auth/access.ts";
+import { Access, admits, type Identities, identify, type Ticket } from "../auth/access.ts";
 import {
   type Answer,
   answer,
@@ -73,59 +73,66 @@ function isOwn(origin: string, host: string): boolean {
 }
 
 // Tickets: a browser must not have the key of an organization, so it reads one event with a ticket.
-// They live in memory only, because they end within a minute.
+// They live in memory only: after a restart a page asks its back end for another one.
 
+/** Within this time after its making, or after its last connection, a ticket begins another one. */
 export const TICKET_MS = 60_000;
-/** Unused and valid tickets, of all and of an organization. */
+/** A ticket begins no connection after this time, and its open one ends. */
+export const TICKET_LIFE_MS = 12 * 3_600_000;
+/** Valid tickets without a connection, of all and of an organization. */
 export const TICKETS_MAX = 100_000;
 export const TICKETS_PER_ORGANIZATION_MAX = 20_000;
 
-export interface Ticket {
-  readonly eventId: string;
-  readonly organizationId: number;
-  /** The issuing key: the ticket ends with it. */
-  readonly credentials: Credentials;
-  /** Milliseconds since 1970. */
-  readonly expiresAtMs: number;
-}
+export type TicketFacts = Pick<Ticket, "eventId" | "organizationId" | "credentials">;
 
+/** `EventSource` connects again by itself, with the same URL: so a ticket is not used up. */
 export class Tickets {
-  /** By their text, in the order of their ends. */
-  readonly #tickets = new Map<string, Ticket>();
+  /** Without a connection: by their text, in the order of `expiresAtMs`. */
+  readonly #idle = new Map<string, Ticket>();
   readonly #quota = new Quota(TICKETS_PER_ORGANIZATION_MAX);
 
   get count(): number {
-    return this.#tickets.size;
+    return this.#idle.size;
   }
 
-  /** @returns The text of a new ticket; null when there are too many. */
-  issue(facts: Omit<Ticket, "expiresAtMs">, nowMs: number): readonly [string, Ticket] | null {
-    this.#removeOver(nowMs);
-    if (this.count >= TICKETS_MAX || !this.#quota.take(facts.organizationId)) return null;
+  /** @returns A new ticket; null when there are too many. */
+  issue(facts: TicketFacts, nowMs: number): Ticket | null {
     const text = randomBytes(32).toString("base64url");
-    const ticket = { ...facts, expiresAtMs: nowMs + TICKET_MS };
-    this.#tickets.set(text, ticket);
-    return [text, ticket];
+    return this.#add({ ...facts, text, expiresAtMs: 0, endsAtMs: nowMs + TICKET_LIFE_MS }, nowMs);
   }
 
-  /** @returns The ticket, now used up; null when it is not valid. */
-  redeem(text: string, nowMs: number): Ticket | null {
-    const ticket = this.#tickets.get(text);
-    if (ticket === undefined) return null;
-    this.#remove(text, ticket);
-    return ticket.expiresAtMs > nowMs ? ticket : null;
+  /** @returns The ticket; null when it is over, or has a connection. */
+  find(text: string, nowMs: number): Ticket | null {
+    const ticket = this.#idle.get(text);
+    return ticket !== undefined && ticket.expiresAtMs > nowMs ? ticket : null;
   }
 
-  #removeOver(nowMs: number): void {
-    for (const [text, ticket] of this.#tickets) {
-      if (ticket.expiresAtMs > nowMs) return;
-      this.#remove(text, ticket);
-    }
-  }
-
-  #remove(text: string, { organizationId }: Ticket): void {
-    this.#tickets.delete(text);
+  /** Begins the ticket's connection. @returns False when another request has begun it. */
+  begin({ text, organizationId }: Ticket): boolean {
+    if (!this.#idle.delete(text)) return false;
     this.#quota.giveBack(organizationId);
+    return true;
+  }
+
+  /** Its connection has ended, or its answer was made: a minute begins in which the next may come. */
+  end(ticket: Ticket, nowMs: number): void {
+    if (ticket.endsAtMs > nowMs) this.#add(ticket, nowMs);
+  }
+
+  #add(ticket: Ticket, nowMs: number): Ticket | null {
+    this.#removeOver(nowMs);
+    if (this.count >= TICKETS_MAX || !this.#quota.take(ticket.organizationId)) return null;
+    const added = { ...ticket, expiresAtMs: Math.min(nowMs + TICKET_MS, ticket.endsAtMs) };
+    this.#idle.set(ticket.text, added);
+    return added;
+  }
+
+  /** The last minute of a life may be shorter, and its ticket wait here for its neighbours. */
+  #removeOver(nowMs: number): void {
+    for (const ticket of this.#idle.values()) {
+      if (ticket.expiresAtMs > nowMs) return;
+      this.begin(ticket);
+    }
   }
 }
 
@@ -152,7 +159,9 @@ const FORMS = new Subprotocols<Form>(
 
 const NO_TICKET: Problem = {
   refused: Result.ACCESS_DENIED,
-  detail: "The ticket is not valid for this: it may be over, used, or of another event or origin.",
+  detail:
+    "The ticket is not valid for this: it may be over, have an open connection, or be of another " +
+    "event or origin. Ask for another one.",
 };
 const TOO_MANY: Problem = {
   refused: FrontResult.RATE_LIMITED,
@@ -187,8 +196,8 @@ export interface TicketUse {
 /** The sender of an admitted request. */
 export interface Admitted {
   readonly caller: Caller;
-  /** The key behind its ticket, which ends with that key; null without a ticket. */
-  readonly issuer: Credentials | null;
+  /** Null for a request with a key of its own. */
+  readonly ticket: Ticket | null;
 }
 
 /** A request about an event. */
@@ -257,14 +266,13 @@ export class Live {
     };
   }
 
-  /** Judges a ticket and uses it up. */
+  /** Judges a ticket. */
   redeem({ eventId, ticket: text, head }: TicketUse): Admitted | Problem {
     if (!this.#origins.allows(head)) return NO_TICKET;
-    const ticket = this.#tickets.redeem(text, this.#engine.nowMs());
+    const ticket = this.#tickets.find(text, this.#engine.nowMs());
     if (ticket === null || ticket.eventId !== eventId) return NO_TICKET;
-    const { credentials: issuer } = ticket;
-    const caller = this.#callerOf(issuer);
-    return isRefused(caller) ? NO_TICKET : { caller, issuer };
+    const caller = this.#callerOf(ticket.credentials);
+    return isRefused(caller) ? NO_TICKET : { caller, ticket };
   }
 
   /** @returns A new ticket for the caller's event. */
@@ -274,13 +282,16 @@ export class Live {
     const facts = { eventId, organizationId: caller.organizationId, credentials: keyOf(head) };
     const issued = this.#tickets.issue(facts, this.#engine.nowMs());
     if (issued === null) return { ...TOO_MANY, detail: "There are too many unused tickets." };
-    const [ticket, { expiresAtMs }] = issued;
+    const { text: ticket, expiresAtMs } = issued;
     return answer(201, { ticket, expiresAt: localDateTime(expiresAtMs) });
   }
 
-  map({ caller, eventId, head }: LiveContext): Answer | Problem | Promise<Answer> {
+  map({ caller, ticket, eventId, head }: LiveContext): Answer | Problem | Promise<Answer> {
     const event = this.#ownEvent(caller, eventId);
     if (isRefused(event)) return event;
+    if (ticket !== null && this.#tickets.begin(ticket)) {
+      this.#tickets.end(ticket, this.#engine.nowMs());
+    }
     this.#engine.expire(event);
     const map = this.#maps.of(this.#engine.state, event);
     const shown = (made: Answer) => {
@@ -296,9 +307,9 @@ export class Live {
   }
 
   changes(context: LiveContext, query: ChangesQuery): Answer | Problem | Promise<Answer | Problem> {
-    const { head, issuer } = context;
+    const { head, ticket } = context;
     if (/text\/event-stream/i.test(head.accept ?? "")) return this.#sendEvents(context, query);
-    if (issuer !== null) return NOT_FOR_TICKETS;
+    if (ticket !== null) return NOT_FOR_TICKETS;
     if (query.since !== undefined) return this.#listChanges(context, query, query.since);
     const message = "must be given";
     return refuseInvalid([{ field: "since", code: "NOT_NULL", message, rejectedValue: null }]);
@@ -382,10 +393,14 @@ export class Live {
     return upgrade({ protocol: chosen.name, sender, handler });
   }
 
-  #follow({ caller, issuer, head }: LiveContext, opening: Opening): Follower | Problem {
+  #follow({ caller, ticket, head }: LiveContext, opening: Opening): Follower | Problem {
     const { event, since, form } = opening;
     const { organizationId } = caller;
     if (this.#isStopping || !this.#streams.take(organizationId)) return TOO_MANY;
+    if (ticket !== null && !this.#tickets.begin(ticket)) {
+      this.#streams.giveBack(organizationId);
+      return NO_TICKET;
+    }
     const isOfEvents = form === Form.EVENTS;
     if (isOfEvents) this.#eventStreams += 1;
     const asker = askerOf(caller);
@@ -396,8 +411,9 @@ export class Live {
       feed,
       since,
       form,
-      isPublic: issuer !== null,
-      credentials: issuer ?? keyOf(head),
+      isPublic: ticket !== null,
+      credentials: ticket?.credentials ?? keyOf(head),
+      isOver: () => ticket !== null && ticket.endsAtMs <= this.#engine.nowMs(),
       page: (position, client): ChangePage | Promise<ChangePage | Problem> => {
         const asked = { eventId: event.id, since: position, limit: PAGE_MAX, asker };
         return this.#changes.pageInTurn(asked, client);
@@ -410,6 +426,7 @@ export class Live {
       inTurn,
       onClosed: (code) => {
         this.#streams.giveBack(organizationId);
+        if (ticket !== null) this.#tickets.end(ticket, this.#engine.nowMs());
         if (isOfEvents) this.#eventStreams -= 1;
         if (code === CloseCode.SLOW) this.#slow += 1;
         this.#followers.delete(follower);

@@ -242,7 +242,7 @@ function followerRows({ engine, live, webhooks, gateways }: MetricsSources): Row
     ["streams", "Clients that follow an event over a WebSocket.", stats.streams],
     ["event_streams", "Clients that follow an event by server-sent events.", stats.eventStreams],
     ["waiting_polls", "Requests that wait for a change of an event.", stats.waitingPolls],
-    ["stream_tickets", "Tickets that are not used yet.", stats.tickets],
+    ["stream_tickets", "Valid tickets without a connection.", stats.tickets],
     ["stream_messages_total", messages, stats.messages],
     ["streams_slow_total", slow, stats.slow],
     ["streams_refused_total", refused, stats.refused],

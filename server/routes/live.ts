@@ -66,6 +66,6 @@ export const LIVE_ROUTES: readonly Route[] = [
   }),
 ];
 
-function liveOf({ caller, issuer, params, head }: Context<{ readonly id: string }>): LiveContext {
-  return { caller, issuer, eventId: params.id, head };
+function liveOf({ caller, ticket, params, head }: Context<{ readonly id: string }>): LiveContext {
+  return { caller, ticket, eventId: params.id, head };
 }

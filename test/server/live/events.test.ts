@@ -123,6 +123,30 @@ test("after 15 seconds of silence each client hears something", async () => {
   expect(reader.text).toBe(":\n\n:\n\n");
 });
 
+test("EventSource with a ticket follows on after a lost connection, and misses nothing", async () => {
+  const { server, base } = listening;
+  const path = `${V2}/events/${server.a.eventId}`;
+  const { ticket } = (await server.post<{ ticket: string }>(`${path}/stream-tickets`)).body;
+  const url = `${base}${path}/changes/?ticket=${ticket}`;
+  const headers = { Accept: "text/event-stream" };
+  const first = new AbortController();
+  await fetch(url, { headers, signal: first.signal });
+  expect((await fetch(url, { headers })).status).toBe(403);
+  const before = server.services.engine.sequence;
+  first.abort();
+  await server.book("lock", "ann", "A1");
+  const again = { ...headers, "Last-Event-ID": String(before) };
+  const reply = await vi.waitFor(async () => {
+    const given = await fetch(url, { headers: again });
+    expect(given.status).toBe(200);
+    return given;
+  });
+  const reader = reply.body!.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  while (!text.includes('"LOCKED"')) text += (await reader.read()).value ?? "";
+  await reader.cancel();
+});
+
 test("a stream that a ticket opened ends with the key that made the ticket", async () => {
   const { server, base } = listening;
   const path = `${V2}/events/${server.a.eventId}`;

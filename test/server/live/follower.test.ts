@@ -55,6 +55,7 @@ async function joined() {
     since: 0,
     form: Form.JSON,
     isPublic: false,
+    isOver: () => false,
     onClosed: vi.fn<() => void>(),
   };
   const follower = new Follower(parts as FollowerParts);

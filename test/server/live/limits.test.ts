@@ -3,7 +3,12 @@ import { expect, test } from "vitest";
 import { WAITING_BYTES_MAX } from "../../../server/live/feed.ts";
 import { EventMaps, MAPS_MAX } from "../../../server/live/map.ts";
 import { Quota, TenantSemaphore } from "../../../server/live/changes.ts";
-import { TICKET_MS, Tickets, TICKETS_PER_ORGANIZATION_MAX } from "../../../server/live/live.ts";
+import {
+  TICKET_LIFE_MS,
+  TICKET_MS,
+  Tickets,
+  TICKETS_PER_ORGANIZATION_MAX,
+} from "../../../server/live/live.ts";
 import { TestServer, V2 } from "../../support/server.ts";
 import { Listening } from "../wire/connection.ts";
 import { HANDSHAKE } from "../../support/gateway/raw.ts";
@@ -34,6 +39,28 @@ test("an organization has so many tickets, until they end", () => {
   expect(tickets.issue({ ...facts, organizationId: 8 }, 1_000)).not.toBeNull();
   expect(tickets.issue(facts, 1_000 + TICKET_MS)).not.toBeNull();
   expect(tickets.count).toBe(1);
+});
+
+test("a ticket begins another connection within a minute after the last, for twelve hours", () => {
+  const tickets = new Tickets();
+  const facts = { eventId: "e", organizationId: 7, credentials: KEY };
+  let nowMs = 1_000;
+  const { text } = tickets.issue(facts, nowMs)!;
+  for (let hour = 1; hour < 12; hour++) {
+    const ticket = tickets.find(text, nowMs)!;
+    expect([tickets.begin(ticket), tickets.begin(ticket)]).toEqual([true, false]);
+    expect(tickets.find(text, nowMs)).toBeNull();
+    nowMs += 3_600_000;
+    tickets.end(ticket, nowMs);
+    nowMs += TICKET_MS - 1;
+  }
+  expect(tickets.find(text, nowMs)).not.toBeNull();
+  expect(tickets.find(text, nowMs + 1)).toBeNull();
+  const last = tickets.find(text, nowMs)!;
+  tickets.begin(last);
+  tickets.end(last, 1_000 + TICKET_LIFE_MS);
+  expect(tickets.find(text, 1_000 + TICKET_LIFE_MS)).toBeNull();
+  expect(tickets.count).toBe(0);
 });
 
 test("sixteen maps are kept", () => {
