@@ -270,8 +270,15 @@ export class DeliveryFile {
     return Number(row!["sinceMs"]);
   }
 
-  succeeded(webhookId: number): void {
+  /** A try has succeeded. After failures, everything else that waits is due: it may succeed too. */
+  succeeded(webhookId: number, nowMs: number): void {
+    const failing = "SELECT 1 FROM failing WHERE webhookId = ?";
+    if (this.#sql.row(failing, webhookId) === undefined) return;
     this.#sql.run("DELETE FROM failing WHERE webhookId = ?", webhookId);
+    const waiting = "webhookId = ? AND nextAtMs > ?";
+    this.#sql.run(`UPDATE lanes SET nextAtMs = ? WHERE ${waiting}`, nowMs, webhookId, nowMs);
+    const pending = `UPDATE deliveries SET nextAtMs = ? WHERE ${waiting} AND status = 'PENDING'`;
+    this.#sql.run(pending, nowMs, webhookId, nowMs);
   }
 
   /** @returns Bytes of the pending bodies, by webhook. Cost: O(pending deliveries). */

@@ -136,8 +136,14 @@ const HOUR_MS = 3_600_000;
 
 /** Waits after the first failure, the second, and so on. */
 const DELAYS_MS = [
+  2 * SECOND_MS,
   5 * SECOND_MS,
+  15 * SECOND_MS,
+  30 * SECOND_MS,
+  MINUTE_MS,
+  2 * MINUTE_MS,
   5 * MINUTE_MS,
+  15 * MINUTE_MS,
   30 * MINUTE_MS,
   2 * HOUR_MS,
   5 * HOUR_MS,

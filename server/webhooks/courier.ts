@@ -327,7 +327,7 @@ export class Courier {
     const now = nowMs();
     if (result.failure === "") {
       file.end(number, "DELIVERED", status);
-      file.succeeded(webhook.id);
+      file.succeeded(webhook.id, now);
       return file.delay(lane, now);
     }
     if (status === GONE) {

@@ -108,20 +108,22 @@ test("a refused connection and a name without an address are failures in words",
   expect(lost.failure).toMatch(/has no address|no answer within/);
 });
 
-test("tries come after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, then every 12 h", () => {
-  const delays = [1, 2, 3, 4, 5, 6, 7, 8, 20].map((attempts) => delayMs(attempts, 0, 0));
+test("a receiver that is back after seconds or minutes is tried after seconds or minutes", () => {
+  const delays = Array.from({ length: 15 }, (_, i) => delayMs(i + 1, 0, 0));
+  const seconds = [2, 5, 15, 30].map((each) => each * 1_000);
+  const minutes = [1, 2, 5, 15, 30].map((each) => each * MINUTE_MS);
   const hours = [2, 5, 10, 12, 12, 12].map((each) => each * HOUR_MS);
-  expect(delays).toEqual([5_000, 5 * MINUTE_MS, 30 * MINUTE_MS, ...hours]);
+  expect(delays).toEqual([...seconds, ...minutes, ...hours]);
 });
 
 test("a try comes up to a fifth later, never earlier", () => {
-  expect(delayMs(1, 0, 0.999)).toBe(5_999);
-  expect(delayMs(2, 0, 0.5)).toBe(5.5 * MINUTE_MS);
+  expect(delayMs(2, 0, 0.999)).toBe(5_999);
+  expect(delayMs(7, 0, 0.5)).toBe(5.5 * MINUTE_MS);
 });
 
 test("a receiver may ask for a longer wait, up to a day, and not for a shorter one", () => {
   expect(delayMs(1, MINUTE_MS, 0)).toBe(MINUTE_MS);
-  expect(delayMs(3, MINUTE_MS, 0)).toBe(30 * MINUTE_MS);
+  expect(delayMs(9, MINUTE_MS, 0)).toBe(30 * MINUTE_MS);
   expect(delayMs(1, 1_000 * HOUR_MS, 0)).toBe(24 * HOUR_MS);
 });
 

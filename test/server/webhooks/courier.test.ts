@@ -162,15 +162,17 @@ test("a failed delivery is sent again; only later ones of its event wait", async
   const second = sending.book("lock", world.selection("A", "A2"));
   const other = addEvent(sending, 1);
   await sending.run();
-  expect(sending.sent.map(({ eventId }) => eventId)).toEqual([world.eventId, other]);
+  // The success of the other event's delivery lets the first one be tried again.
+  const tried = [world.eventId, other, world.eventId];
+  expect(sending.sent.map(({ eventId }) => eventId)).toEqual(tried);
   sending.answer = () => ({ status: 200, askedMs: 0, failure: "" });
   sending.nowMs += 4 * SECOND_MS;
   await sending.run();
-  expect(sending.sent.length).toBe(2);
+  expect(sending.sent.length).toBe(3);
   sending.nowMs += 2 * SECOND_MS;
   await sending.run();
-  expect(sending.sent.slice(2).map(({ sequences }) => sequences)).toEqual([[first], [second]]);
-  expect(sending.sent[2]!.id).toBe(sending.sent[0]!.id);
+  expect(sending.sent.slice(3).map(({ sequences }) => sequences)).toEqual([[first], [second]]);
+  expect(sending.sent[3]!.id).toBe(sending.sent[0]!.id);
 });
 
 test("a kill during a try repeats the try with the same id, and loses nothing", async () => {
@@ -240,6 +242,26 @@ test("the sale of the last seat or place is told once, and again after a return"
   const again = sending.book("sale", world.selection("A", "A1"));
   await sending.run();
   expect(sending.sent.map(({ sequences }) => sequences)).toEqual([[last], [again]]);
+});
+
+test("a success makes what waits at the same webhook due at once, and nothing else", async () => {
+  const sending = new Sending(HALL);
+  const { world } = sending;
+  sending.create({ events: ["change", "status"] });
+  let isDown = true;
+  sending.answer = () => (isDown ? failed(500) : { status: 200, askedMs: 0, failure: "" });
+  const locked = sending.book("lock", world.selection("A", "A1"));
+  for (let tries = 0; tries < 7; tries++) {
+    await sending.run();
+    sending.nowMs += 2 * 60_000;
+  }
+  const before = sending.sent.length;
+  isDown = false;
+  addEvent(sending, 1);
+  await sending.run();
+  const sent = sending.sent.slice(before);
+  expect(sent.map(({ type }) => type)).toEqual(["status", "change"]);
+  expect(sent.at(-1)!.sequences).toEqual([locked]);
 });
 
 test("a receiver that answers 410 is given up at once", async () => {
