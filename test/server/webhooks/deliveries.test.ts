@@ -112,16 +112,16 @@ test("a backup has what waits, and its server sends it with the same id", SLOW, 
   receiver.status = 500;
   await create(server, receiver, ["change"]);
   await book(server, eventId, "lock", 24);
-  await until(() => receiver.received.length === 1);
-  await until(async () => (await metric(server, "webhook_failures_total")) === 1);
+  await until(async () => (await metric(server, "webhook_failures_total")) > 0);
   const to = path.join(path.dirname(folder), "copy");
   backupFolder({ disk: realDisk, from: folder, to });
   await server.kill("SIGKILL");
   expect(verifyFolder({ disk: realDisk, folder: to }).findings).toEqual([]);
   receiver.status = 200;
+  const before = receiver.received.length;
   const copy = await startServer({ folder: to, args: ARGS });
-  await until(() => receiver.received.length > 1);
-  expect(receiver.received[1]).toEqual(receiver.received[0]);
+  await until(() => receiver.received.length > before);
+  expect(receiver.received.at(-1)).toEqual(receiver.received[0]);
   await copy.kill("SIGTERM");
   fs.writeFileSync(path.join(to, "webhooks.sqlite"), "damaged".repeat(100));
   expect(verifyFolder({ disk: realDisk, folder: to }).findings).toMatchObject([
