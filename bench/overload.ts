@@ -3,9 +3,10 @@
  * as they can be answered. That rate does not depend on the answers. The peak is measured with as
  * many connections and for as long, so that only the rate differs.
  */
-import { startServer, trailCaughtUp } from "./contenders/frontrow.ts";
+import { startServer } from "./contenders/frontrow.ts";
 import { createVenue, openEvent } from "./contenders/venue.ts";
 import { folder, inTemporaryFolder, number, parseOptions } from "./harness/command.ts";
+import { waitUntilIdle } from "./harness/measure.ts";
 import { measureIn } from "./harness/processes.ts";
 import { print, progress, report, table, verdict } from "./harness/results.ts";
 import { overHttp } from "./load/drive.ts";
@@ -51,11 +52,11 @@ async function measure(data: string) {
   const durationMs = options.calm * 1_000;
   const { perSecond } = await overHttp(closed, { ...open, durationMs });
   await closed.stop();
-  await trailCaughtUp(server.url);
+  await waitUntilIdle([server.pid]);
   progress("80 % of the peak");
   const calmRate = CALM_SHARE * perSecond;
   const rested = await drive({ ...open, ratePerSecond: calmRate, durationMs });
-  await trailCaughtUp(server.url);
+  await waitUntilIdle([server.pid]);
   progress(`${times} times the peak`);
   const rate = times * perSecond;
   const pressed = await drive({ ...open, ratePerSecond: rate, durationMs: seconds * 1_000 });

@@ -14,13 +14,20 @@ import {
   type WriteTimes,
 } from "./floors/floors.ts";
 import { folder, inTemporaryFolder, isTrial, number, parseOptions } from "./harness/command.ts";
-import { interleave, quotientOf, type Spread, spreadOf } from "./harness/measure.ts";
+import {
+  interleave,
+  quotientOf,
+  readCpu,
+  sharesBetween,
+  type Spread,
+  spreadOf,
+  waitUntilIdle,
+} from "./harness/measure.ts";
 import { print, progress, report, table, verdict } from "./harness/results.ts";
 import { overHttp, pipelined } from "./load/drive.ts";
 import { Generator } from "./load/generator-process.ts";
 import type { PipelinedMeasurement, PipelinedPlan, Pipelining } from "./load/pipelined-wire.ts";
 import type { EventOnSale } from "./load/plan.ts";
-import { readCpu, sharesBetween } from "./rounds/rounds.ts";
 
 const SEATS = isTrial ? 2_000 : 20_000;
 const HTTP_CONNECTIONS = isTrial ? 8 : 256;
@@ -54,8 +61,6 @@ type Measured = PipelinedMeasurement & {
   readonly serverShare: number | null;
   /** Of all threads of the server. */
   readonly threadsShare: number | null;
-  /** How long the server worked after the measurement: Frontrow's audit trail follows the log. */
-  readonly settleSeconds: number;
 };
 
 interface Row {
@@ -67,7 +72,7 @@ interface Row {
 
 const { rows, http, beside, disk, processors } = await inTemporaryFolder(options.folder, measure);
 const heads = ["connections", "in flight", "commands/s", "p50 ms", "p99 ms"];
-const shares = ["server", "generator", "µs each", "all threads µs", "settled after s"];
+const shares = ["server", "generator", "µs each", "all threads µs"];
 print(table(["", ...heads, ...shares], rows.map(cellsOf)));
 print(`\n${describeProcessors(processors)}`);
 print(`\n${table(["disk alone, a batch of", "p50 ms", "p99 ms"], disk.map(diskCells))}`);
@@ -150,8 +155,8 @@ async function rowsOf(subjects: readonly Subject[]): Promise<Row[]> {
 }
 
 /**
- * Frontrow over HTTP beside the socket, and its p99 while a socket is at full speed. Each lasts so
- * long that the audit trail, which follows the log every few seconds, does so in all of them.
+ * Frontrow over HTTP beside the socket, and its p99 while a socket is at full speed. Each lasts
+ * long enough to archive segments of the log meanwhile.
  */
 async function measureHttp(server: RunningContender, event: EventOnSale) {
   const { target } = server;
@@ -183,9 +188,8 @@ async function measureHttp(server: RunningContender, event: EventOnSale) {
   const [commands, requests, p99Beside, p99Alone] = await interleave(
     Object.entries(cases).map(([name, measureCase]) => async () => {
       progress(name);
-      const value = await measureCase();
-      await server.settle?.();
-      return value;
+      await waitUntilIdle(server.pids);
+      return measureCase();
     }),
     options.rounds,
   );
@@ -196,14 +200,11 @@ async function measureHttp(server: RunningContender, event: EventOnSale) {
   };
 }
 
-/** Waits at the end until the server has settled, so that the next one has the whole machine. */
 async function driveAndWatch(plan: PipelinedPlan, server: RunningContender): Promise<Measured> {
+  await waitUntilIdle(server.pids);
   const before = readCpu(server.pids);
-  const driven = await pipelined(plan);
+  const measured = await pipelined(plan);
   const after = readCpu(server.pids);
-  const drivenMs = performance.now();
-  await server.settle?.();
-  const measured = { ...driven, settleSeconds: (performance.now() - drivenMs) / 1_000 };
   if (before === null || after === null) {
     return { ...measured, serverShare: null, threadsShare: null };
   }
@@ -246,8 +247,7 @@ function cellsOf({ name, connections, inFlight, measured }: Row): string[] {
   const threads = median((one) => one.threadsShare ?? NaN);
   const microseconds = (share: number) => (share / perSecond) * 1e6;
   const each = [microseconds(server), microseconds(threads + generator)];
-  const settled = median((one) => one.settleSeconds);
-  const figures = [p50, p99, server, generator, ...each, settled].map((one) => one.toFixed(2));
+  const figures = [p50, p99, server, generator, ...each].map((one) => one.toFixed(2));
   return [name, String(connections), String(inFlight), rate, ...figures];
 }
 

@@ -19,8 +19,6 @@ export interface RunningContender {
   readonly openEvent: (seatCount: number) => Promise<EventOnSale>;
   /** Checks every seat. Absent for handlers that keep no state. */
   readonly countSeats?: (event: EventOnSale) => Promise<SeatCounts>;
-  /** Waits for the work that the server does only when it is idle. */
-  readonly settle?: () => Promise<void>;
   readonly stop: () => Promise<void>;
 }
 

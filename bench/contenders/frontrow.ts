@@ -2,7 +2,6 @@
 import path from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { isTrial } from "../harness/command.ts";
 import { type Server, startModule } from "../harness/processes.ts";
 import { MIXES, targetAt } from "../load/plan.ts";
 import type { Contender, RunningContender } from "./contender.ts";
@@ -75,20 +74,8 @@ export function runningAt({ url, pid, stop }: Server): RunningContender {
       return openEvent(venue);
     },
     countSeats: (event) => countSeats(url, event),
-    settle: () => trailCaughtUp(url),
     stop,
   };
-}
-
-/** A trial waits once: each time takes two seconds, and its figures mean nothing. */
-let hasWaitedForTrail = false;
-
-/** Waits until the audit trail has every record: catching up costs processor time later. */
-export async function trailCaughtUp(url: URL): Promise<void> {
-  if (isTrial && hasWaitedForTrail) return;
-  hasWaitedForTrail = true;
-  const lag = () => metricOf(url, "frontrow_audit_lag_records");
-  await waitUntil("the audit trail has every record", async () => (await lag()) === 0);
 }
 
 async function waitUntil(what: string, isTrue: () => Promise<boolean>): Promise<void> {

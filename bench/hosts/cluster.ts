@@ -9,7 +9,7 @@ import { type RunningContender, syntheticEvent } from "../contenders/contender.t
 import { CLI, runningAt, startServer } from "../contenders/frontrow.ts";
 import { describeProcessors, measureProcessors, type Processors } from "../floors/floors.ts";
 import { folder, inTemporaryFolder, isTrial, number, parseOptions } from "../harness/command.ts";
-import { interleave, medianOf, quotientOf } from "../harness/measure.ts";
+import { interleave, medianOf, quotientOf, waitUntilIdle } from "../harness/measure.ts";
 import { run, startModule } from "../harness/processes.ts";
 import { print, progress, report, table, verdict } from "../harness/results.ts";
 import { type Driven, overHttp, overSocket, withCosts } from "../load/drive.ts";
@@ -34,7 +34,7 @@ type Measured = Awaited<ReturnType<typeof withCosts<"host" | "etcd">>>;
 
 interface Subject {
   readonly name: string;
-  readonly server: Pick<RunningContender, "target" | "pids" | "stop" | "settle">;
+  readonly server: Pick<RunningContender, "target" | "pids" | "stop">;
   readonly event: EventOnSale;
 }
 
@@ -153,7 +153,7 @@ async function tell(
 }
 
 async function timed(cell: Cell, { server }: Subject, act: () => Promise<Driven>) {
-  await server.settle?.();
+  await waitUntilIdle(server.pids);
   return withCosts({ host: server.pids, etcd: cell.pids }, act);
 }
 

@@ -9,10 +9,10 @@ import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { setTimeout } from "node:timers/promises";
-import { startServer, trailCaughtUp } from "../contenders/frontrow.ts";
+import { startServer } from "../contenders/frontrow.ts";
 import { createVenue, openEvent } from "../contenders/venue.ts";
 import { folder, inTemporaryFolder, isTrial, number, parseOptions } from "../harness/command.ts";
-import { interleave, medianOf, quotientOf, spreadOf } from "../harness/measure.ts";
+import { interleave, medianOf, quotientOf, spreadOf, waitUntilIdle } from "../harness/measure.ts";
 import { startModule } from "../harness/processes.ts";
 import { print, progress, report, table, verdict, withCommas } from "../harness/results.ts";
 import { type Driven, overHttp, overSocket, withCosts } from "../load/drive.ts";
@@ -74,7 +74,7 @@ async function measure(data: string): Promise<Round[][]> {
   const generator = new Generator();
   const drive = async (name: string, act: () => Promise<Driven>) => {
     progress(name);
-    await trailCaughtUp(engine.url);
+    await waitUntilIdle([engine.pid]);
     return withCosts({ engine: [engine.pid], gateway: [gateway.pid] }, act);
   };
   const { connections } = options;

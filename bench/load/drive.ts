@@ -1,6 +1,6 @@
 /** Two-seat locks over HTTP or command sockets, and the processor time of each. */
 import { measureIn } from "../harness/processes.ts";
-import { readCpu } from "../rounds/rounds.ts";
+import { readCpu } from "../harness/measure.ts";
 import type { Generator } from "./generator-process.ts";
 import type { PipelinedMeasurement, PipelinedPlan } from "./pipelined-wire.ts";
 import type { EventOnSale, Target } from "./plan.ts";

@@ -1,9 +1,13 @@
 /** The rounds of `npm run bench`. A round with a wrong outcome ends the benchmark. */
-import { readdirSync, readFileSync } from "node:fs";
-import { setTimeout } from "node:timers/promises";
 import type { Contender, RunningContender } from "../contenders/contender.ts";
 import { isTrial } from "../harness/command.ts";
-import { interleave } from "../harness/measure.ts";
+import {
+  type CpuShares,
+  interleave,
+  readCpu,
+  sharesBetween,
+  waitUntilIdle,
+} from "../harness/measure.ts";
 import { progress } from "../harness/results.ts";
 import type { Generator } from "../load/generator-process.ts";
 import { type EventOnSale, type Measurement, type Mix, sellsOut } from "../load/plan.ts";
@@ -41,8 +45,6 @@ const SEATS: Readonly<Partial<Record<Mix, number>>> = {
   hot: isTrial ? 100 : 500,
 };
 const SEATS_STEP = 100;
-/** A round starts after all servers together have used at most this share of a processor. */
-const IDLE = { shareMax: 0.05, seconds: isTrial ? 0 : 0.25, triesMax: 80 };
 /** Hot events sell out in a fraction of a second, so this mix has more rounds than the others. */
 const HOT_ROUNDS_FACTOR = isTrial ? 1 : 3;
 
@@ -65,7 +67,7 @@ export async function compare(comparison: Comparison, setting: Setting): Promise
 
 async function measureRound(
   { generator, seconds }: Comparison,
-  { target, pids, openEvent, countSeats, settle }: Participant,
+  { target, pids, openEvent, countSeats }: Participant,
   { mix, connections, round: seed }: Setting & { readonly round: number },
 ): Promise<Round> {
   const event = await openEvent(seatCountOf(mix, connections));
@@ -78,7 +80,6 @@ async function measureRound(
   const after = readCpu(pids);
   checkAnswers(mix, event, measured);
   if (countSeats !== undefined) checkSeats(mix, event, await countSeats(event));
-  await settle?.();
   const { soldPairs: _, ...figures } = measured;
   if (before === null || after === null) return { ...figures, cpu: null };
   const shares = sharesBetween(before, after, { seconds: lasted, generator: measured.cpuSeconds });
@@ -87,17 +88,6 @@ async function measureRound(
 
 function seatCountOf(mix: Mix, connections: number): number {
   return SEATS[mix] ?? Math.max(1, Math.ceil((connections * 2) / SEATS_STEP)) * SEATS_STEP;
-}
-
-/** Work that one server does when it is idle must not slow the round of another. */
-async function waitUntilIdle(pids: readonly number[]): Promise<void> {
-  for (let tries = 0; tries < IDLE.triesMax; tries++) {
-    const before = readCpu(pids);
-    await setTimeout(IDLE.seconds * 1_000);
-    const after = readCpu(pids);
-    if (before === null || after === null) return;
-    if (after.server - before.server <= IDLE.shareMax * IDLE.seconds) return;
-  }
 }
 
 function checkAnswers(mix: Mix, { seatIds }: EventOnSale, measured: Measurement): void {
@@ -116,102 +106,4 @@ function checkSeats(mix: Mix, { seatIds }: EventOnSale, counts: ReadonlyMap<stri
   if (counts.size === 1 && counts.get(expected) === seatIds.length) return;
   const found = JSON.stringify([...counts]);
   throw new Error(`not all ${seatIds.length} seats are ${expected}: ${found}`);
-}
-
-// Processor time from Linux's `/proc`. It shows what limited a round: the server, the generator, or
-// other processes. Other systems have no such figures.
-
-/** Linux reports hundredths of a second to programs, whatever the kernel's tick rate is. */
-const TICKS_PER_SECOND = 100;
-const PARENT_FIELD = 1;
-const USER_FIELD = 11;
-const SYSTEM_FIELD = 12;
-
-export interface CpuTimes {
-  /** Seconds of the measured processes and their children. */
-  readonly server: number;
-  /** Seconds of each of their threads; the busiest one reaches its limit first. */
-  readonly threads: ReadonlyMap<number, number>;
-  /** Seconds that the processors of the machine were busy. */
-  readonly machine: number;
-}
-
-/** Processor seconds per second of time, between two readings. */
-interface CpuShares {
-  readonly server: number;
-  readonly busiestThread: number;
-  /** Of all processes but the server and the generator. */
-  readonly others: number;
-}
-
-/** @returns null where there is no `/proc`. */
-export function readCpu(pids: readonly number[]): CpuTimes | null {
-  if (process.platform !== "linux") return null;
-  const threads = new Map<number, number>();
-  for (const pid of withDescendants(pids)) {
-    for (const thread of numbersIn(`/proc/${pid}/task`)) {
-      const fields = statOf(`/proc/${pid}/task/${thread}`);
-      const ticks = Number(fields[USER_FIELD] ?? 0) + Number(fields[SYSTEM_FIELD] ?? 0);
-      threads.set(thread, ticks / TICKS_PER_SECOND);
-    }
-  }
-  const server = [...threads.values()].reduce((sum, seconds) => sum + seconds, 0);
-  return { server, threads, machine: machineSeconds() };
-}
-
-function withDescendants(pids: readonly number[]): number[] {
-  const all = numbersIn("/proc").map((pid) => ({
-    pid,
-    parent: Number(statOf(`/proc/${pid}`)[PARENT_FIELD]),
-  }));
-  const found = [...pids];
-  for (const pid of found) {
-    found.push(...all.filter(({ parent }) => parent === pid).map((child) => child.pid));
-  }
-  return found;
-}
-
-/** The names in a folder that are numbers; none when the process has ended. */
-function numbersIn(folder: string): number[] {
-  try {
-    return readdirSync(folder).map(Number).filter(Number.isInteger);
-  } catch {
-    // The process has ended since it was listed.
-    return [];
-  }
-}
-
-/** The fields after the name, which is in parentheses and may contain anything. */
-function statOf(folder: string): string[] {
-  try {
-    const text = readFileSync(`${folder}/stat`, "latin1");
-    return text.slice(text.lastIndexOf(")") + 2).split(" ");
-  } catch {
-    // As above.
-    return [];
-  }
-}
-
-export function sharesBetween(
-  before: CpuTimes,
-  after: CpuTimes,
-  { seconds, generator }: { readonly seconds: number; readonly generator: number },
-): CpuShares {
-  const perThread = [...after.threads].map(
-    ([thread, busy]) => busy - (before.threads.get(thread) ?? 0),
-  );
-  const server = after.server - before.server;
-  const machine = after.machine - before.machine;
-  return {
-    server: server / seconds,
-    busiestThread: Math.max(0, ...perThread) / seconds,
-    others: Math.max(0, machine - server - generator) / seconds,
-  };
-}
-
-/** User, nice, system and interrupts: everything but idle and waiting. */
-function machineSeconds(): number {
-  const [line = ""] = readFileSync("/proc/stat", "latin1").split("\n");
-  const [, user, nice, system, , , interrupt, softInterrupt] = line.split(/\s+/).map(Number);
-  return (user! + nice! + system! + interrupt! + softInterrupt!) / TICKS_PER_SECOND;
 }

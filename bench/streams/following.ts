@@ -5,12 +5,11 @@ import { setTimeout } from "node:timers/promises";
 import { startServer } from "../contenders/frontrow.ts";
 import { call, createVenue, openEvent } from "../contenders/venue.ts";
 import { isTrial } from "../harness/command.ts";
-import { memoryOf } from "../harness/measure.ts";
+import { memoryOf, readCpu, sharesBetween } from "../harness/measure.ts";
 import { forkModule, measureIn, type Server } from "../harness/processes.ts";
 import { Generator } from "../load/generator-process.ts";
 import type { OpenMeasurement, OpenPlan } from "../load/open-loop.ts";
 import { type EventOnSale, type Target, targetAt } from "../load/plan.ts";
-import { readCpu, sharesBetween } from "../rounds/rounds.ts";
 import type { Followings, FollowPlan, FollowReport, FollowStep } from "./followers.ts";
 import type { IdlePlan, Opened } from "./idle-sockets.ts";
 

@@ -1,8 +1,8 @@
-/** Trials of the benchmarks of the engine, its log, its trail and its memory. */
+/** Trials of the benchmarks of the engine, its log and its memory. */
 import { expect, test } from "vitest";
 import { trials } from "./trial.ts";
 
-const { result, run } = trials();
+const { run } = trials();
 
 test("micro measures ten single steps and compares the lock with its goal", async () => {
   const printed = await run("micro.js", ["--seats", "200"]);
@@ -16,19 +16,6 @@ test("memory measures a process, a seat and a hold", async () => {
   const printed = await run("memory.js", ["--events", "3", "--seats", "500", "--holds", "500"]);
   expect(printed).toMatch(/^seat of a further event, beyond the layout +-?[\d.]+ bytes$/m);
   expect(printed).toMatch(/^peak MiB of one process with 50 million seats .* not measured$/m);
-});
-
-test("trail-lag compares a server with a trail with one whose trail does not follow", async () => {
-  const toy = ["--connections", "4", "--slices", "2", "--seconds", "0.5"];
-  const printed = await run("trail-lag.js", [...toy, "--pairs", "2", "--short", "0.5"]);
-  expect(printed).toMatch(/^slice 2 +[\d,]+ +\d+\.\d\d +[\d,]+$/m);
-  expect(printed).toMatch(/^greatest lag of the trail, s +≤ 5 /m);
-  const { pairs } = await result("trail-lag");
-  expect(pairs).toHaveLength(2);
-  // Without a trail, all that a slice of half a second wrote is missing.
-  for (const { without } of pairs as { without: { perSecond: number; lagRecords: number } }[]) {
-    expect(without.lagRecords).toBeGreaterThan(0.4 * without.perSecond);
-  }
 });
 
 test("recovery measures starts from a log and from a snapshot", async () => {
