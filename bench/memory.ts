@@ -3,12 +3,12 @@
  * a schema share, and of a hold. The process is a `frontrow serve` that is filled over HTTP; seats
  * and holds are measured in this process, after garbage collection.
  */
-import { readFileSync } from "node:fs";
 import v8 from "node:v8";
 import vm from "node:vm";
 import { startServer } from "./contenders/frontrow.ts";
 import { countSeats, createVenue, openEvent } from "./contenders/venue.ts";
 import { folder, inTemporaryFolder, number, parseOptions } from "./harness/command.ts";
+import { memoryOf } from "./harness/measure.ts";
 import { print, report, table, verdict, withCommas } from "./harness/results.ts";
 import { EngineVenue } from "./in-process/engine-venue.ts";
 
@@ -56,7 +56,8 @@ await report("memory", options.folder, { verdicts, figures });
 /** Resident bytes of a server without events, with one event, with all, and at its peak. */
 async function measureServer(data: string) {
   const server = await startServer(data);
-  const residentNow = () => statusOf(server.pid, "VmRSS");
+  const bytesOf = (line: "VmRSS" | "VmHWM") => memoryOf(server.pid, line)! * MIB;
+  const residentNow = () => bytesOf("VmRSS");
   const base = residentNow();
   const venue = await createVenue(server.url, seats);
   let last = await openEvent(venue);
@@ -64,15 +65,9 @@ async function measureServer(data: string) {
   for (let event = 1; event < events; event++) last = await openEvent(venue);
   const counts = await countSeats(server.url, last);
   if (counts.get("free") !== venue.seatIds.length) throw new Error("seats are missing");
-  const result = { base, first, all: residentNow(), peak: statusOf(server.pid, "VmHWM") };
+  const result = { base, first, all: residentNow(), peak: bytesOf("VmHWM") };
   await server.stop();
   return result;
-}
-
-/** @returns Bytes. @param field - A field of Linux's `/proc/<pid>/status`. */
-function statusOf(pid: number, field: string): number {
-  const status = readFileSync(`/proc/${pid}/status`, "utf8");
-  return Number(new RegExp(`^${field}:\\s*(\\d+) kB`, "m").exec(status)![1]) * 1_024;
 }
 
 function measureEngine(): { seatBytes: number; holdBytes: number } {

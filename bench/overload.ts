@@ -7,11 +7,9 @@ import { startServer } from "./contenders/frontrow.ts";
 import { createVenue, openEvent } from "./contenders/venue.ts";
 import { folder, inTemporaryFolder, number, parseOptions } from "./harness/command.ts";
 import { waitUntilIdle } from "./harness/measure.ts";
-import { measureIn } from "./harness/processes.ts";
 import { print, progress, report, table, verdict } from "./harness/results.ts";
-import { overHttp } from "./load/drive.ts";
+import { type Driven, overHttp } from "./load/drive.ts";
 import { Generator } from "./load/generator-process.ts";
-import type { OpenMeasurement, OpenPlan } from "./load/open-loop.ts";
 import { targetAt } from "./load/plan.ts";
 
 const CALM_SHARE = 0.8;
@@ -32,8 +30,8 @@ const options = parseOptions(
 const rows = await inTemporaryFolder(options.folder, measure);
 const { peak, calm, overload } = rows;
 print(table(["", "good/s", "429/s", "not sent/s", "p50 ms", "p99 ms", "generator"], cells()));
-print(`other answers: ${JSON.stringify(overload.failures)}\n`);
-const goodShare = overload.goodPerSecond / peak;
+print(`other answers: ${JSON.stringify(overload.missed.failures)}\n`);
+const goodShare = overload.perSecond / peak;
 const p99Times = overload.p99Ms / calm.p99Ms;
 const verdicts = [
   verdict("good answers under overload ÷ peak", { atLeast: GOALS.goodShare }, goodShare),
@@ -48,30 +46,30 @@ async function measure(data: string) {
   const target = targetAt(server.url);
   const open = { target, event, connections };
   progress("peak");
-  const closed = new Generator();
+  const generator = new Generator();
   const durationMs = options.calm * 1_000;
-  const { perSecond } = await overHttp(closed, { ...open, durationMs });
-  await closed.stop();
+  const { perSecond } = await overHttp(generator, { ...open, durationMs });
   await waitUntilIdle([server.pid]);
   progress("80 % of the peak");
   const calmRate = CALM_SHARE * perSecond;
-  const rested = await drive({ ...open, ratePerSecond: calmRate, durationMs });
+  const rested = await overHttp(generator, { ...open, ratePerSecond: calmRate, durationMs });
   await waitUntilIdle([server.pid]);
   progress(`${times} times the peak`);
   const rate = times * perSecond;
-  const pressed = await drive({ ...open, ratePerSecond: rate, durationMs: seconds * 1_000 });
+  const pressed = await overHttp(generator, {
+    ...open,
+    ratePerSecond: rate,
+    durationMs: seconds * 1_000,
+  });
+  await generator.stop();
   await server.stop();
   return { peak: perSecond, calm: rested, overload: pressed };
 }
 
-function drive(plan: OpenPlan): Promise<OpenMeasurement> {
-  return measureIn(new URL("./load/open-loop.js", import.meta.url), plan);
-}
-
 function cells(): string[][] {
-  const row = (name: string, measured: OpenMeasurement) => {
-    const { goodPerSecond, shedPerSecond, lostPerSecond } = measured;
-    const rates = [goodPerSecond, shedPerSecond, lostPerSecond];
+  const row = (name: string, measured: Driven, seconds: number) => {
+    const { shed, lost } = measured.missed;
+    const rates = [measured.perSecond, shed / seconds, lost / seconds];
     const latencies = [measured.p50Ms, measured.p99Ms].map((ms) => ms.toFixed(1));
     const texts = rates.map((rate) => Math.round(rate).toLocaleString("en"));
     return [name, ...texts, ...latencies, measured.generatorShare.toFixed(2)];
@@ -79,7 +77,7 @@ function cells(): string[][] {
   const none = ["-", "-", "-", "-", "-"];
   return [
     ["peak, closed loop", Math.round(peak).toLocaleString("en"), ...none],
-    row("80 % of the peak", calm),
-    row(`${options.times} times the peak`, overload),
+    row("80 % of the peak", calm, options.calm),
+    row(`${options.times} times the peak`, overload, options.seconds),
   ];
 }

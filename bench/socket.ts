@@ -24,10 +24,9 @@ import {
   waitUntilIdle,
 } from "./harness/measure.ts";
 import { print, progress, report, table, verdict } from "./harness/results.ts";
-import { overHttp, pipelined } from "./load/drive.ts";
+import { type Driven, overHttp, overSocket, type Shape } from "./load/drive.ts";
 import { Generator } from "./load/generator-process.ts";
-import type { PipelinedMeasurement, PipelinedPlan, Pipelining } from "./load/pipelined-wire.ts";
-import type { EventOnSale } from "./load/plan.ts";
+import type { EventOnSale, Protocol } from "./load/plan.ts";
 
 const SEATS = isTrial ? 2_000 : 20_000;
 const HTTP_CONNECTIONS = isTrial ? 8 : 256;
@@ -51,13 +50,13 @@ const durationMs = options.seconds * 1_000;
 
 interface Subject {
   readonly name: string;
-  readonly protocol: Pipelining;
+  readonly protocol: Protocol;
   readonly server: RunningContender;
   readonly event: EventOnSale;
 }
 
 /** With the processor seconds per second of the server's busiest thread; null when unknown. */
-type Measured = PipelinedMeasurement & {
+type Measured = Driven & {
   readonly serverShare: number | null;
   /** Of all threads of the server. */
   readonly threadsShare: number | null;
@@ -144,8 +143,8 @@ async function rowsOf(subjects: readonly Subject[]): Promise<Row[]> {
     cases.map(({ name, server, ...rest }) => () => {
       progress(`${name}, ${rest.connections} × ${rest.inFlight}`);
       const { protocol, event, connections, inFlight } = rest;
-      const plan = { target: server.target, protocol, event, connections, inFlight, durationMs };
-      return driveAndWatch(plan, server);
+      const target = { ...server.target, protocol };
+      return driveAndWatch({ target, event, connections, inFlight, durationMs }, server);
     }),
     options.rounds,
   );
@@ -163,24 +162,22 @@ async function measureHttp(server: RunningContender, event: EventOnSale) {
   const generator = new Generator();
   const time = { durationMs: HTTP_TIMES * durationMs };
   const buy = (connections: number) => overHttp(generator, { target, event, ...time, connections });
-  const half = event.seatIds.length / 2;
-  // Seats that the buyers do not ask for: they begin with the first.
-  const others = { ...event, seatIds: event.seatIds.slice(half) };
+  const others = await server.openEvent(SEATS);
   const shape = {
     connections: 1,
     inFlight: isTrial ? 4 : 512,
     durationMs: time.durationMs + durationMs,
   };
   const buyBesideSocket = async () => {
-    const busy = pipelined({ target, protocol: "binary", event: others, ...shape });
+    const busy = overSocket({ target, event: others, ...shape });
     const bought = await buy(BUYERS);
     await busy;
     return bought;
   };
   const [connections, inFlight] = SHAPES[0];
-  const plan: PipelinedPlan = { target, protocol: "binary", event, connections, inFlight, ...time };
+  const plan = { target, event, connections, inFlight, ...time };
   const cases = {
-    "socket binary, longer": async () => (await pipelined(plan)).commandsPerSecond,
+    "socket binary, longer": async () => (await overSocket(plan)).perSecond,
     HTTP: async () => (await buy(HTTP_CONNECTIONS)).perSecond,
     "HTTP buyers beside a socket": async () => (await buyBesideSocket()).p99Ms,
     "HTTP buyers alone": async () => (await buy(BUYERS)).p99Ms,
@@ -200,10 +197,13 @@ async function measureHttp(server: RunningContender, event: EventOnSale) {
   };
 }
 
-async function driveAndWatch(plan: PipelinedPlan, server: RunningContender): Promise<Measured> {
+async function driveAndWatch(
+  shape: Shape & { readonly inFlight: number },
+  server: RunningContender,
+): Promise<Measured> {
   await waitUntilIdle(server.pids);
   const before = readCpu(server.pids);
-  const measured = await pipelined(plan);
+  const measured = await overSocket(shape);
   const after = readCpu(server.pids);
   if (before === null || after === null) {
     return { ...measured, serverShare: null, threadsShare: null };
@@ -233,13 +233,13 @@ function quotient(
   const [one, base] = [find(name, shape), find(other, shape)];
   const label = shape === undefined ? "" : `, ${shape.join(" × ")}`;
   if (one === undefined || base === undefined) return verdict(figure + label, { atLeast }, null);
-  const rates = (row: Row) => row.measured.map(({ commandsPerSecond }) => commandsPerSecond);
+  const rates = (row: Row) => row.measured.map(({ perSecond }) => perSecond);
   return verdict(figure + label, { atLeast }, quotientOf(rates(one), rates(base)));
 }
 
 function cellsOf({ name, connections, inFlight, measured }: Row): string[] {
   const median = (pick: (one: Measured) => number) => spreadOf(measured.map(pick)).median;
-  const perSecond = median((one) => one.commandsPerSecond);
+  const perSecond = median((one) => one.perSecond);
   const [p50, p99] = [median((one) => one.p50Ms), median((one) => one.p99Ms)];
   const server = median((one) => one.serverShare ?? NaN);
   const generator = median((one) => one.generatorShare);

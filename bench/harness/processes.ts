@@ -4,6 +4,7 @@ import {
   execFile,
   type ExecFileOptions,
   fork,
+  type Serializable,
   spawn,
   type SpawnOptions,
   spawnSync,
@@ -47,29 +48,56 @@ export function runModule(module: URL, args: readonly string[]): Promise<string>
   return run(process.execPath, [fileURLToPath(module), ...args]);
 }
 
-/** Starts a compiled module that exchanges messages with this process. */
-export function forkModule(module: URL): ChildProcess {
-  return track(fork(module, { serialization: "advanced" }));
-}
-
 type Report<Measured> = { readonly measured: Measured } | { readonly error: string };
 
-/**
- * Forks a module that measures one plan, and waits for its report.
- *
- * @throws Error when it fails, or ends without a report.
- */
+/** A compiled module in a process of its own, which answers one plan after the other. */
+export class PlanProcess<Plan extends Serializable, Measured> {
+  readonly #child: ChildProcess;
+  readonly #ended: Promise<unknown>;
+
+  /** @param module - It calls `answerPlans`. */
+  constructor(module: URL) {
+    this.#child = track(fork(module, { serialization: "advanced" }));
+    this.#ended = once(this.#child, "exit");
+  }
+
+  /** @throws Error when it fails, or ends without a report. */
+  async ask(plan: Plan): Promise<Measured> {
+    const reported = once(this.#child, "message") as Promise<[Report<Measured>]>;
+    this.#child.send(plan);
+    const lost = this.#ended.then((): [{ error: string }] => [{ error: "it ended too early" }]);
+    const [report] = await Promise.race([reported, lost]);
+    if ("error" in report) throw new Error(report.error);
+    return report.measured;
+  }
+
+  async stop(): Promise<void> {
+    if (this.#child.connected) this.#child.disconnect();
+    await this.#ended;
+  }
+}
+
+/** The other side of `PlanProcess`: the process ends when it is disconnected. */
+export function answerPlans(answer: (plan: never) => unknown): void {
+  const reportOf = async (plan: never): Promise<Report<unknown>> => {
+    try {
+      return { measured: await answer(plan) };
+    } catch (error) {
+      return { error: String(error) };
+    }
+  };
+  process.on("message", (plan) => {
+    void reportOf(plan as never).then((report) => process.send!(report));
+  });
+  process.on("disconnect", () => process.exit());
+}
+
+/** Asks a program one plan. */
 export async function measureIn<Measured>(module: URL, plan: object): Promise<Measured> {
-  const child = forkModule(module);
-  const ended = once(child, "exit");
-  const reported = once(child, "message") as Promise<[Report<Measured>]>;
-  child.send(plan);
-  const lost = ended.then((): [{ error: string }] => [{ error: "it ended without a report" }]);
-  const [report] = await Promise.race([reported, lost]);
-  if (child.connected) child.disconnect();
-  await ended;
-  if ("error" in report) throw new Error(report.error);
-  return report.measured;
+  const program = new PlanProcess<object, Measured>(module);
+  const measured = await program.ask(plan);
+  await program.stop();
+  return measured;
 }
 
 export interface RunningProgram {

@@ -12,7 +12,9 @@ import type { Mix, Plan } from "./plan.ts";
 import { type BookingKind, Outcome, type Wire } from "./wire.ts";
 
 export interface Step {
+  /** One request, or a batch. */
   readonly request: Buffer;
+  readonly size: number;
   /** Milliseconds to wait before the request. */
   readonly pauseMs: number;
   /** Whether the buyer holds nothing after this step, so that it may stop when the time is over. */
@@ -35,6 +37,8 @@ const TURNS: Readonly<Record<Mix, readonly (BookingKind | "page")[] | null>> = {
 };
 /** How many pairs a connection uses in turn, if there are enough. */
 const PAIRS_MAX = 64;
+/** Of pipelined requests. */
+const BATCH_MAX = 64;
 /** A pair at a time. */
 const HABITS: Habits = {
   partySizes: [2],
@@ -50,40 +54,51 @@ const BLIND_HABITS: Habits = { ...HABITS, giveUpShare: 0, thinkMs: { min: 0, max
 export class Crowd {
   readonly soldPairs: number[] = [];
   readonly #plan: Plan;
-  readonly #wires: readonly Wire[];
   readonly #random: Random;
   readonly #pairCount: number;
   /** Pairs that the seat map shows as free or locked. */
   readonly #unsold: number[];
 
-  /** @param wires - One for each event. */
-  constructor(plan: Plan, wires: readonly Wire[]) {
+  constructor(plan: Plan) {
     this.#plan = plan;
-    this.#wires = wires;
     this.#random = new Random(plan.seed);
-    this.#pairCount = plan.events[0]!.seatIds.length >> 1;
+    this.#pairCount = plan.event.seatIds.length >> 1;
     this.#unsold = Array.from({ length: this.#pairCount }, (_, pair) => pair);
   }
 
-  buyer(connection: number): Buyer {
-    const { mix } = this.#plan;
-    if (TURNS[mix] === null) return this.#shop(`bench-${connection}`, mix === "hot");
-    return repeat(this.#turns(TURNS[mix], connection));
+  /** One buyer, or one for each batch in flight. */
+  buyers(connection: number, wire: Wire): Buyer[] {
+    const { mix, inFlight } = this.#plan;
+    if (inFlight !== undefined) return this.#batches(connection, wire, inFlight);
+    const turn = TURNS[mix];
+    if (turn === null) return [this.#shop(connection, wire)];
+    return [repeat(this.#turns(turn, connection, wire))];
   }
 
-  /** Requests for pairs that no other connection uses, from all over the events. */
-  #turns(turn: (typeof TURNS)[Mix] & object, connection: number): Step[] {
+  /** Pairs in order, which other connections use only where the event has too few. */
+  #batches(connection: number, wire: Wire, inFlight: number): Buyer[] {
+    return Array.from({ length: Math.ceil(inFlight / BATCH_MAX) }, (_, i) => {
+      const size = Math.min(BATCH_MAX, inFlight - i * BATCH_MAX);
+      const first = connection * inFlight + i * BATCH_MAX;
+      const pairs = Array.from({ length: size }, (__, k) => (first + k) % this.#pairCount);
+      return repeat([
+        { request: wire.booking("lock", pairs), size, pauseMs: 0, isLast: false },
+        { request: wire.booking("unlock", pairs), size, pauseMs: 0, isLast: true },
+      ]);
+    });
+  }
+
+  /** Requests for pairs that no other connection uses, from all over the event. */
+  #turns(turn: (typeof TURNS)[Mix] & object, connection: number, wire: Wire): Step[] {
     const { connections } = this.#plan;
-    const pairs = this.#pairCount * this.#wires.length;
+    const pairs = this.#pairCount;
     const count = Math.max(1, Math.min(PAIRS_MAX, Math.floor(pairs / connections)));
     const stride = Math.floor(pairs / (connections * count));
     return Array.from({ length: count }, (_, i) => {
-      const place = (i * connections + connection) * stride;
-      const wire = this.#wires[place % this.#wires.length]!;
-      const pair = Math.floor(place / this.#wires.length);
+      const pair = (i * connections + connection) * stride;
       return turn.map((kind, at) => ({
-        request:
-          kind === "page" ? wire.page(pair + at) : wire.booking(kind, pair, `bench-${connection}`),
+        request: kind === "page" ? wire.page(pair + at) : wire.booking(kind, [pair]),
+        size: 1,
         pauseMs: 0,
         isLast: at === turn.length - 1,
       }));
@@ -91,20 +106,21 @@ export class Crowd {
   }
 
   /**
-   * One buyer after the other, until nothing is left.
-   * @param isBlind - Learns of a sale only from a refusal, and neither hesitates nor gives up.
+   * One buyer after the other, until nothing is left. Those of a hot event are blind: they learn of
+   * a sale only from a refusal, and neither hesitate nor give up.
    */
-  *#shop(session: string, isBlind: boolean): Buyer {
+  *#shop(connection: number, wire: Wire): Buyer {
     const random = this.#random;
+    const isBlind = this.#plan.mix === "hot";
     const market = this.#market(isBlind);
     const habits = isBlind ? BLIND_HABITS : HABITS;
     for (let end = ""; end !== "EMPTY_HANDED";) {
-      const buyer = shop(drawProfile(habits, random, session), random, market);
+      const buyer = shop(drawProfile(habits, random, `bench-${connection}`), random, market);
       let turn = buyer.next();
       while (turn.done !== true) {
         const { call, basket, pauseMs } = turn.value;
-        const request = this.#wires[0]!.booking(call, basket, session);
-        const outcome = yield { request, pauseMs, isLast: false };
+        const request = wire.booking(call, [basket]);
+        const outcome = yield* insist({ request, size: 1, pauseMs, isLast: false });
         turn = buyer.next(outcome === Outcome.DONE ? DONE : TAKEN);
       }
       end = turn.value;
@@ -134,7 +150,15 @@ export class Crowd {
 
 /** Each turn returns what it took. */
 function* repeat(steps: readonly Step[]): Buyer {
-  for (;;) for (const step of steps) yield step;
+  for (;;) for (const step of steps) yield* insist(step);
+}
+
+/** Sends a request again until it is decided. */
+function* insist(step: Step): Generator<Step, Outcome, Outcome> {
+  let outcome: Outcome;
+  do outcome = yield step;
+  while (outcome === Outcome.SHED || outcome === Outcome.FAILED);
+  return outcome;
 }
 
 function remove(pairs: number[], pair: number): void {

@@ -1,15 +1,18 @@
 /** Two-seat locks over HTTP or command sockets, and the processor time of each. */
-import { measureIn } from "../harness/processes.ts";
 import { readCpu } from "../harness/measure.ts";
-import type { Generator } from "./generator-process.ts";
-import type { PipelinedMeasurement, PipelinedPlan } from "./pipelined-wire.ts";
-import type { EventOnSale, Target } from "./plan.ts";
+import { Generator } from "./generator-process.ts";
+import type { Missed, Plan } from "./plan.ts";
 
 export interface Driven {
+  /** Of the open loop: granted ones. */
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly done: number;
+  readonly refused: number;
+  readonly missed: Missed;
+  /** Processor seconds of the generator per second; near 1, the generator is the limit. */
+  readonly generatorShare: number;
 }
 
 /** Microseconds of processor time for a request. */
@@ -20,30 +23,33 @@ export interface Cost {
   readonly all: number;
 }
 
-interface Shape {
-  readonly target: Target;
-  readonly event: EventOnSale;
-  readonly connections: number;
-  readonly durationMs: number;
-}
+export type Shape = Omit<Plan, "mix" | "seed">;
 
+/** @throws Error when a connection is lost, or a seat is refused to its own buyer. */
 export async function overHttp(generator: Generator, shape: Shape): Promise<Driven> {
-  const { event, ...rest } = shape;
-  const plan = { ...rest, events: [event], mix: "lock", seed: 1 } as const;
-  const { requestsPerSecond: perSecond, latencyMs, done } = await generator.drive(plan);
-  return { perSecond, p50Ms: latencyMs.p50, p99Ms: latencyMs.p99, done };
+  const driven = await generator.drive({ ...shape, mix: "lock", seed: 1 });
+  const { seconds, latencyMs, done, refused, missed, cpuSeconds } = driven;
+  if (refused > 0) throw new Error(`${refused} requests for a buyer's own seats were refused`);
+  return {
+    perSecond: done / seconds,
+    p50Ms: latencyMs.p50,
+    p99Ms: latencyMs.p99,
+    done,
+    refused,
+    missed,
+    generatorShare: cpuSeconds / seconds,
+  };
 }
 
-export function pipelined(plan: PipelinedPlan): Promise<PipelinedMeasurement> {
-  return measureIn(new URL("./pipelined.js", import.meta.url), plan);
-}
-
+/** Over command sockets, or those of Redis, with a generator of its own. */
 export async function overSocket(shape: Shape & { readonly inFlight: number }): Promise<Driven> {
-  const { commandsPerSecond, p50Ms, p99Ms } = await pipelined({ ...shape, protocol: "binary" });
-  const done = (commandsPerSecond * shape.durationMs) / 1_000;
-  return { perSecond: commandsPerSecond, p50Ms, p99Ms, done };
+  const generator = new Generator();
+  const { target } = shape;
+  const protocol = target.protocol === "http" ? "binary" : target.protocol;
+  const driven = await overHttp(generator, { ...shape, target: { ...target, protocol } });
+  await generator.stop();
+  return driven;
 }
-
 /** @param processes - By name; the first of each is the one whose main thread is measured. */
 export async function withCosts<Name extends string>(
   processes: Readonly<Record<Name, readonly number[]>>,

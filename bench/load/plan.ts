@@ -1,7 +1,7 @@
-/** What the load generator gets and gives back: plain values that cross a process boundary. */
+/** Plans and measurements of the load generator: plain values that cross a process boundary. */
 
-/** How requests are written and answers are read. */
-export type Protocol = "http" | "http-get" | "resp";
+/** Form of requests and answers: HTTP, the two subprotocols of the command socket, or Redis. */
+export type Protocol = "http" | "http-get" | "binary" | "json" | "resp";
 
 export const MIXES = ["lock", "direct", "read", "wide", "on-sale", "hot"] as const;
 /**
@@ -40,25 +40,43 @@ export interface EventOnSale {
 
 export interface Plan {
   readonly target: Target;
-  /** All of the same size. The mixes that sell out use the first only. */
-  readonly events: readonly EventOnSale[];
+  readonly event: EventOnSale;
   readonly mix: Mix;
   readonly connections: number;
   /** For the mixes that do not end by themselves. */
   readonly durationMs: number;
   readonly seed: number;
+  /** Locks or unlocks without an answer on each connection, in batches of 64; 1 without it. */
+  readonly inFlight?: number;
+  /**
+   * Open loop: requests of all connections per second, sent whether or not earlier ones have been
+   * answered. Without it, the next request of a connection follows the answer to the last one.
+   */
+  readonly ratePerSecond?: number;
 }
 
 export interface Measurement {
   readonly requestsPerSecond: number;
-  /** From the first request to the last answer that counts. */
+  /** From the first request to the last answer before the end. */
   readonly seconds: number;
+  /** In the open loop, of granted requests only, from the moment when each was due. */
   readonly latencyMs: { readonly p50: number; readonly p99: number; readonly p999: number };
   readonly done: number;
   /** Requests that were refused because somebody else has the seats. */
   readonly refused: number;
+  /** Of the open loop. */
+  readonly missed: Missed;
   /** Pairs of seats whose sale was confirmed; a pair that occurs twice was sold twice. */
   readonly soldPairs: readonly number[];
   /** Processor time of the generator. */
   readonly cpuSeconds: number;
+}
+
+export interface Missed {
+  /** Requests refused with 429. */
+  readonly shed: number;
+  /** Requests that were due while no connection was free. */
+  readonly lost: number;
+  /** All other answers, by their first line. */
+  readonly failures: Readonly<Record<string, number>>;
 }

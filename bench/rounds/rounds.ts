@@ -27,7 +27,7 @@ export interface Setting {
   readonly connections: number;
 }
 
-export interface Round extends Omit<Measurement, "soldPairs"> {
+export interface Round extends Omit<Measurement, "soldPairs" | "missed"> {
   readonly cpu: (CpuShares & { readonly generator: number }) | null;
 }
 
@@ -74,13 +74,13 @@ async function measureRound(
   const durationMs = (seed === 0 ? WARM_UP_SECONDS : seconds) * 1_000;
   const before = readCpu(pids);
   const startedMs = performance.now();
-  const plan = { target, events: [event], mix, connections, durationMs, seed };
+  const plan = { target, event, mix, connections, durationMs, seed };
   const measured = await generator.drive(plan);
   const lasted = (performance.now() - startedMs) / 1_000;
   const after = readCpu(pids);
   checkAnswers(mix, event, measured);
   if (countSeats !== undefined) checkSeats(mix, event, await countSeats(event));
-  const { soldPairs: _, ...figures } = measured;
+  const { soldPairs: _, missed: __, ...figures } = measured;
   if (before === null || after === null) return { ...figures, cpu: null };
   const shares = sharesBetween(before, after, { seconds: lasted, generator: measured.cpuSeconds });
   return { ...figures, cpu: { ...shares, generator: measured.cpuSeconds / lasted } };

@@ -5,7 +5,7 @@
  * state with that lock.
  */
 import os from "node:os";
-import { forkModule } from "../harness/processes.ts";
+import { answerPlans, PlanProcess } from "../harness/processes.ts";
 import type { EventOnSale, Target } from "../load/plan.ts";
 import { Delays, type DelaysMeasured, type Probe } from "./delays.ts";
 import type { ProbePlan } from "./probes.ts";
@@ -29,7 +29,6 @@ export type FollowStep =
   | { readonly open: number }
   | "begin"
   | "over";
-export type FollowReport = "done" | { readonly measured: Followings } | { readonly error: string };
 
 export interface Followings {
   /** Clients whose states are those of the map at the end. */
@@ -64,20 +63,14 @@ const AT_REST_MS = 300;
 const POLL_MS = 5;
 
 let following: Following | null = null;
-process.on("message", (step: FollowStep) => {
-  take(step).then(
-    (report) => process.send!(report),
-    (error: unknown) => process.send!({ error: String(error) } satisfies FollowReport),
-  );
-});
-process.on("disconnect", () => process.exit());
+answerPlans(take);
 
-async function take(step: FollowStep): Promise<FollowReport> {
-  if (step === "over") return { measured: await following!.end() };
+async function take(step: FollowStep): Promise<Followings | null> {
+  if (step === "over") return following!.end();
   if (step === "begin") await following!.begin();
   else if ("open" in step) await following!.open(step.open);
   else following = new Following(step.plan);
-  return "done";
+  return null;
 }
 
 /** The clients, and what is known of them all. */
@@ -91,7 +84,7 @@ class Following {
   #advancedMs = 0;
   #before = { frames: 0, bytes: 0, ms: 0, cpu: process.cpuUsage() };
   /** Ends what has begun. */
-  readonly #ends: (() => void)[] = [];
+  readonly #ends: (() => unknown)[] = [];
 
   constructor(plan: FollowPlan) {
     this.#plan = plan;
@@ -128,7 +121,7 @@ class Following {
 
   async end(): Promise<Followings> {
     const overMs = performance.now();
-    for (const end of this.#ends) end();
+    await Promise.all(this.#ends.map((end) => end()));
     const map = await mapAtRest(this.#plan);
     await until(() => this.#clients.every(({ sequence }) => sequence >= map.sequence), END_MS_MAX);
     const { frames, bytes, ms, cpu } = this.#before;
@@ -209,22 +202,35 @@ function disturb(clients: readonly StreamClient[], durationMs: number): () => vo
   };
 }
 
-/** Plays probes until it is stopped. `first` settles with the first answer. */
+/** Locks and unlocks pairs of seats in turn until it is stopped. */
 function startProbes(
   { target, event, probeSeats, durationMs }: FollowPlan,
   onProbe: (probe: Probe) => void,
 ) {
-  const child = forkModule(new URL("./probes.js", import.meta.url));
+  const program = new PlanProcess<ProbePlan, Probe>(new URL("./probes.js", import.meta.url));
   const everyMs = Math.min(PROBE_EVERY_MS_MAX, durationMs / PROBES_MIN);
-  child.send({ target, event, seats: probeSeats, everyMs } satisfies ProbePlan);
-  const first = new Promise<void>((resolve) => {
-    child.on("message", (report: Probe | { readonly error: string }) => {
-      if ("error" in report) throw new Error(report.error);
-      onProbe(report);
-      resolve();
-    });
-  });
-  return { first, stop: () => child.disconnect() };
+  const plan = { target, event: { ...event, seatIds: probeSeats } };
+  const state = { isOver: false };
+  const probe = async (turn: number) => {
+    const pair = turn % (probeSeats.length >> 1);
+    onProbe(await program.ask({ ...plan, call: "lock", pair }));
+    await sleep(everyMs / 2);
+    await program.ask({ ...plan, call: "unlock", pair });
+  };
+  const play = async () => {
+    for (let turn = 1; !state.isOver; turn++) {
+      await sleep(everyMs / 2);
+      await probe(turn);
+    }
+    await program.stop();
+  };
+  const first = probe(0);
+  const played = first.then(play);
+  const stop = () => {
+    state.isOver = true;
+    return played;
+  };
+  return { first, stop };
 }
 
 /** The map when nothing changes any more. */

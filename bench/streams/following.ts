@@ -1,17 +1,16 @@
 /** Starts the clients that follow an event: a crowd, and a few in it whose delays are measured. */
-import { once } from "node:events";
 import { mkdir } from "node:fs/promises";
 import { setTimeout } from "node:timers/promises";
 import { startServer } from "../contenders/frontrow.ts";
 import { call, createVenue, openEvent } from "../contenders/venue.ts";
 import { isTrial } from "../harness/command.ts";
 import { memoryOf, readCpu, sharesBetween } from "../harness/measure.ts";
-import { forkModule, measureIn, type Server } from "../harness/processes.ts";
+import { PlanProcess, type Server } from "../harness/processes.ts";
+import { overHttp } from "../load/drive.ts";
 import { Generator } from "../load/generator-process.ts";
-import type { OpenMeasurement, OpenPlan } from "../load/open-loop.ts";
 import { type EventOnSale, type Target, targetAt } from "../load/plan.ts";
-import type { Followings, FollowPlan, FollowReport, FollowStep } from "./followers.ts";
-import type { IdlePlan, Opened } from "./idle-sockets.ts";
+import type { Followings, FollowPlan, FollowStep } from "./followers.ts";
+import type { IdlePlan } from "./idle-sockets.ts";
 
 /**
  * One of so many clients is measured. Those have a process of their own: where 2,000 clients share
@@ -28,44 +27,26 @@ export interface AllFollowings extends Omit<Followings, "processorShare"> {
   readonly measuredShare: number;
 }
 
+class Followers extends PlanProcess<FollowStep, Followings | null> {}
+
 /** Settles when each client has a snapshot, and there was an answer to a lock. */
 export async function startFollowing({ clients, ...plan }: ClientsPlan) {
-  const [crowd, few] = [new Program(), new Program()];
-  await crowd.take({ plan: { ...plan, areMeasured: false } });
-  await few.take({ plan: { ...plan, areMeasured: true } });
+  const followers = new URL("./followers.js", import.meta.url);
+  const [crowd, few] = [new Followers(followers), new Followers(followers)];
+  await crowd.ask({ plan: { ...plan, areMeasured: false } });
+  await few.ask({ plan: { ...plan, areMeasured: true } });
   // A server may send to its clients in the order in which they came: the few are among all others.
   for (let opened = 0; opened < clients; opened += MEASURED_OF) {
-    await few.take({ open: 1 });
-    await crowd.take({ open: Math.min(MEASURED_OF, clients - opened) - 1 });
+    await few.ask({ open: 1 });
+    await crowd.ask({ open: Math.min(MEASURED_OF, clients - opened) - 1 });
   }
-  await Promise.all([crowd.take("begin"), few.take("begin")]);
+  await Promise.all([crowd.ask("begin"), few.ask("begin")]);
   const end = async () => {
-    const [ofCrowd, ofFew] = await Promise.all([crowd.end(), few.end()]);
-    return together(ofCrowd, ofFew);
+    const [ofCrowd, ofFew] = await Promise.all([crowd.ask("over"), few.ask("over")]);
+    await Promise.all([crowd.stop(), few.stop()]);
+    return together(ofCrowd!, ofFew!);
   };
   return { end };
-}
-
-class Program {
-  readonly #child = forkModule(new URL("./followers.js", import.meta.url));
-  readonly #ended = once(this.#child, "exit");
-
-  /** @throws Error when a client misses a change, or a program has ended. */
-  async take(step: FollowStep): Promise<FollowReport> {
-    const reported = once(this.#child, "message") as Promise<[FollowReport]>;
-    this.#child.send(step);
-    const lost = this.#ended.then((): [FollowReport] => [{ error: "the clients have ended" }]);
-    const [report] = await Promise.race([reported, lost]);
-    if (typeof report === "object" && "error" in report) throw new Error(report.error);
-    return report;
-  }
-
-  async end(): Promise<Followings> {
-    const { measured } = (await this.take("over")) as { readonly measured: Followings };
-    this.#child.disconnect();
-    await this.#ended;
-    return measured;
-  }
 }
 
 function together(crowd: Followings, few: Followings): AllFollowings {
@@ -106,15 +87,11 @@ export async function memoryOfIdle(
   const path = `/api/private/v2.0/${what === "streams" ? stream : "booking/socket"}`;
   await setTimeout(REST_MS);
   const before = memoryOf(server.pid, "VmRSS");
-  const child = forkModule(new URL("./idle-sockets.js", import.meta.url));
-  const plan: IdlePlan = { target: targetAt(server.url), path, key, count };
-  child.send(plan);
-  const [report] = (await once(child, "message")) as [Opened | { readonly error: string }];
-  if ("error" in report) throw new Error(report.error);
+  const idle = new PlanProcess<IdlePlan, void>(new URL("./idle-sockets.js", import.meta.url));
+  await idle.ask({ target: targetAt(server.url), path, key, count });
   await setTimeout(REST_MS);
   const after = memoryOf(server.pid, "VmRSS");
-  child.disconnect();
-  await once(child, "exit");
+  await idle.stop();
   await server.stop();
   return before === null || after === null ? null : after - before;
 }
@@ -148,26 +125,24 @@ export interface SalePlan {
 
 export async function onSale({ pid }: Server, plan: SalePlan): Promise<Sale> {
   const before = readCpu([pid]);
-  const sold = await (plan.rate > 0 ? sellAtRate(plan) : sellOut(plan));
+  const generator = new Generator();
+  const sold = await (plan.rate > 0 ? sellAtRate(generator, plan) : sellOut(generator, plan));
   const after = readCpu([pid]);
+  await generator.stop();
   if (before === null || after === null) return { ...sold, serverShare: null };
   const { busiestThread } = sharesBetween(before, after, { seconds: sold.seconds, generator: 0 });
   return { ...sold, serverShare: busiestThread };
 }
 
-async function sellAtRate({ rate, seconds, ...rest }: SalePlan) {
-  const program = new URL("../load/open-loop.js", import.meta.url);
-  const plan: OpenPlan = { ...rest, ratePerSecond: rate, durationMs: seconds * 1_000 };
-  const measured = await measureIn<OpenMeasurement>(program, plan);
-  const { goodPerSecond: perSecond, p50Ms, p99Ms, generatorShare } = measured;
+async function sellAtRate(generator: Generator, { rate, seconds, ...rest }: SalePlan) {
+  const shape = { ...rest, ratePerSecond: rate, durationMs: seconds * 1_000 };
+  const { perSecond, p50Ms, p99Ms, generatorShare } = await overHttp(generator, shape);
   return { perSecond, seconds, p50Ms, p99Ms, unsold: null, generatorShare };
 }
 
-async function sellOut({ target, event, connections }: SalePlan) {
-  const generator = new Generator();
+async function sellOut(generator: Generator, { target, event, connections }: SalePlan) {
   const shape = { mix: "on-sale", connections, durationMs: 0, seed: 1 } as const;
-  const measured = await generator.drive({ target, events: [event], ...shape });
-  await generator.stop();
+  const measured = await generator.drive({ target, event, ...shape });
   const { requestsPerSecond: perSecond, seconds, latencyMs, cpuSeconds } = measured;
   const { p50: p50Ms, p99: p99Ms } = latencyMs;
   const unsold = event.seatIds.length - 2 * new Set(measured.soldPairs).size;

@@ -1,5 +1,6 @@
 /** A program that opens WebSockets and leaves them idle, until it is disconnected. */
 import { connect, type Socket } from "node:net";
+import { answerPlans } from "../harness/processes.ts";
 import type { Target } from "../load/plan.ts";
 
 export interface IdlePlan {
@@ -9,30 +10,19 @@ export interface IdlePlan {
   readonly count: number;
 }
 
-export interface Opened {
-  readonly open: number;
-}
-
 const OPENED_TOGETHER = 100;
 const sockets: Socket[] = [];
 
-process.on("message", (plan: IdlePlan) => {
-  open(plan).then(
-    (opened) => process.send!(opened),
-    (error: unknown) => process.send!({ error: String(error) }),
-  );
-});
-process.on("disconnect", () => process.exit());
+answerPlans(open);
 
 /** @throws Error when the server refuses one, or has closed one. */
-async function open(plan: IdlePlan): Promise<Opened> {
+async function open(plan: IdlePlan): Promise<void> {
   for (let i = 0; i < plan.count; i += OPENED_TOGETHER) {
     const count = Math.min(OPENED_TOGETHER, plan.count - i);
     sockets.push(...(await Promise.all(Array.from({ length: count }, () => openOne(plan)))));
   }
   const closed = sockets.filter(({ destroyed }) => destroyed).length;
   if (closed > 0) throw new Error(`the server has closed ${closed} WebSockets`);
-  return { open: sockets.length };
 }
 
 function openOne({ target, path, key }: IdlePlan): Promise<Socket> {
