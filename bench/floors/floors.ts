@@ -3,6 +3,7 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { type Contender, syntheticEvent } from "../contenders/contender.ts";
+import { isTrial } from "../harness/command.ts";
 import { measureIn, startModule } from "../harness/processes.ts";
 import { targetAt } from "../load/plan.ts";
 
@@ -10,7 +11,7 @@ import { targetAt } from "../load/plan.ts";
 const RECORD_BYTES = 40;
 const FRAME_BYTES = 128;
 const SECTOR_BYTES = 512;
-const FILE_BYTES = 64 * 1_024 * 1_024;
+const FILE_BYTES = (isTrial ? 1 : 64) * 1_024 * 1_024;
 const FLAGS = fs.constants.O_RDWR | fs.constants.O_DSYNC;
 
 /** @returns The bytes that the log writes for so many commands of one batch. */

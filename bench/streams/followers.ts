@@ -5,6 +5,7 @@
  * state with that lock.
  */
 import os from "node:os";
+import { isTrial } from "../harness/command.ts";
 import { answerPlans, PlanProcess } from "../harness/processes.ts";
 import type { EventOnSale, Target } from "../load/plan.ts";
 import { Delays, type DelaysMeasured, type Probe } from "./delays.ts";
@@ -59,7 +60,7 @@ const PROBE_EVERY_MS_MAX = 100;
 /** Probes in the sale, about. */
 const PROBES_MIN = 40;
 const END_MS_MAX = 60_000;
-const AT_REST_MS = 300;
+const AT_REST_MS = isTrial ? 30 : 300;
 const POLL_MS = 5;
 
 let following: Following | null = null;

@@ -25,7 +25,7 @@ export interface Trials {
 
 /** The trials of a file of tests write their results to a folder of their own. */
 export function trials(): Trials {
-  vi.setConfig({ testTimeout: TEST_MS_MAX });
+  vi.setConfig({ testTimeout: TEST_MS_MAX, hookTimeout: TEST_MS_MAX });
   let results = "";
   beforeAll(async () => {
     results = await mkdtemp(path.join(os.tmpdir(), "frontrow-bench-test-"));
