@@ -79,9 +79,8 @@ async function measure(data: string) {
   const known = await measurePlainDrawing(running, seconds);
   const { page, firstPictureMs, firstOfLayoutMs } = await secondOpening(running, staged);
   const rest = () => page.waitForTimeout(seconds * 1_000);
-  const frames: Record<"plain" | "idle" | "still" | "moving" | "both", FrameFigures> = {
+  const frames: Record<"plain" | "still" | "moving" | "both", FrameFigures> = {
     plain: known,
-    idle: await measureFrames(running, page, rest),
     moving: await measureFrames(running, page, () => panAndZoom(page, seconds)),
     still: await withChanges(() => measureFrames(running, page, rest)),
     both: await withChanges(() => measureFrames(running, page, () => panAndZoom(page, seconds))),
