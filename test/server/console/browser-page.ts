@@ -32,10 +32,16 @@ export const LOOKS: readonly Look[] = [DESK, PHONE].flatMap((size) =>
   (["light", "dark"] as const).map((theme) => ({ size, theme })),
 );
 
-/** Starts Chromium until the test ends. @throws Error when it is not installed. */
+/** One for all files of a worker; it ends with the worker. */
+let running: ReturnType<typeof startBrowser> | null = null;
+
+/** Chromium without a page; those of a test are closed. @throws Error when it is not installed. */
 export async function browserOfTest(): Promise<Browser> {
-  const { browser, stop } = await startBrowser();
-  onTestFinished(stop);
+  running ??= startBrowser();
+  const { browser } = await running;
+  onTestFinished(async () => {
+    await Promise.all(browser.contexts().map((context) => context.close()));
+  });
   return browser;
 }
 
