@@ -7,7 +7,7 @@ import { checkState, digest } from "../../../engine/verify.ts";
 import { replayed } from "../../support/engine.ts";
 import { Workload } from "../workload/workload.ts";
 
-const SEEDS = Array.from({ length: 24 }, (_, i) => i + 1);
+const SEEDS = Array.from({ length: 12 }, (_, i) => i + 1);
 const seeds = process.env["SIM_SEED"] === undefined ? SEEDS : [Number(process.env["SIM_SEED"])];
 const steps = Number(process.env["SIM_STEPS"] ?? 20_000);
 /** Wide, for a busy machine. */
