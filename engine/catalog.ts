@@ -224,6 +224,8 @@ export interface PriceRow {
 const ROW_BYTES = 1_024;
 /** Tables whose rows differ much in size. */
 const MEASURED: ReadonlySet<TableName> = new Set(["layouts", "schemas", "webhooks"]);
+/** Tables whose rows are also found by other members than their key. */
+const INDEXED: ReadonlySet<TableName> = new Set(["events", "prices", "logins", "replies"]);
 /** Stands for a row of a table whose rows all count the same. */
 const ANY_ROW = {};
 
@@ -282,12 +284,19 @@ export class Catalog extends Tables {
   readonly away = new Map<number, OrganizationMove>();
   /** By event id: the prices of the event by slot. */
   readonly #pricesOfEvent = new Map<string, Map<number, PriceRow>>();
+  /** By partition number. */
+  readonly #eventOfPartition = new Map<number, EventRow>();
   /** By the hash of the access token and by the hash of the refresh token. */
   readonly #loginOfHash = new Map<string, LoginRow>();
 
   /** Prices of the event by slot. */
   pricesOf(eventId: string): ReadonlyMap<number, PriceRow> {
     return this.#pricesOfEvent.get(eventId) ?? NO_PRICES;
+  }
+
+  /** The event with a partition. */
+  eventOf(partition: number): EventRow | undefined {
+    return this.#eventOfPartition.get(partition);
   }
 
   /** @param sha256 - Of an access or a refresh token. */
@@ -297,6 +306,7 @@ export class Catalog extends Tables {
 
   /** Adds the row, or replaces the row with the same key. Cost: constant. */
   put({ table, row }: CatalogPut): void {
+    if (table === "events") this.#eventOfPartition.set(row.partition, row);
     if (table === "prices") this.#indexPrice(row);
     if (table === "logins") this.#indexLogin(row);
     if (table === "organizations") this.#noteMove(row);
@@ -311,9 +321,7 @@ export class Catalog extends Tables {
   remove({ table, key }: CatalogRemove): void {
     if (table === "zoneAssignments") return this.#removeZone(Number(key));
     const rows: Map<number | string, unknown> = this[table];
-    if (table === "prices" || table === "logins" || table === "replies") {
-      this.#unindex(table, rows.get(key));
-    }
+    if (INDEXED.has(table)) this.#unindex(table, rows.get(key));
     if (table === "organizations") this.away.delete(Number(key));
     // Looking a row up takes as long as removing it, and only these tables need its content.
     const measured = MEASURED.has(table) ? rows.get(key) : ANY_ROW;
@@ -342,9 +350,10 @@ export class Catalog extends Tables {
     this.bytes -= ROW_BYTES;
   }
 
-  #unindex(table: "prices" | "logins" | "replies", row: unknown): void {
+  #unindex(table: TableName, row: unknown): void {
     assert(row !== undefined, "only an existing row is removed");
-    if (table === "prices") this.#unindexPrice(row as PriceRow);
+    if (table === "events") this.#eventOfPartition.delete((row as EventRow).partition);
+    else if (table === "prices") this.#unindexPrice(row as PriceRow);
     else if (table === "logins") this.#unindexLogin(row as LoginRow);
     else this.storedReplies.remove(row as ReplyRow);
   }

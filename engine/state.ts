@@ -51,15 +51,11 @@ export class State {
 
   /**
    * Whether the holds of a partition do not expire in this cell, because the organization is moving
-   * or has moved. Cost: O(events) while there is such an organization.
+   * or has moved.
    */
   isFrozen(number: number): boolean {
-    const { away, events } = this.catalog;
-    if (away.size === 0) return false;
-    for (const { partition, organizationId } of events.values()) {
-      if (partition === number) return away.has(organizationId);
-    }
-    return false;
+    const { away } = this.catalog;
+    return away.size > 0 && away.has(this.catalog.eventOf(number)?.organizationId ?? 0);
   }
 
   partitionOf(event: EventRow): Partition {
