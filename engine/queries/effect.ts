@@ -3,14 +3,15 @@
  * changes. `apply` alone gives a record its meaning; this compares the event before and after it.
  */
 import { apply, type CatalogCall, changedEvents } from "../apply.ts";
-import type { EventRow, EventStatus } from "../catalog.ts";
+import type { EventStatus, PriceRow } from "../catalog.ts";
 import { NONE } from "../constants.ts";
 import type { Hold } from "../inventory/holds.ts";
 import type { Areas, Partition } from "../inventory/partition.ts";
 import { BOOKING_STATES, MOVES, SeatState } from "../inventory/states.ts";
-import type { LayoutArea } from "../layout/layout.ts";
+import type { Layout, LayoutArea } from "../layout/layout.ts";
 import { type CatalogRecord, type LogRecord, type MoveRecord, RecordType } from "../records.ts";
 import type { State } from "../state.ts";
+import { type AreaAfter, listedState, type SeatAfter } from "./history.ts";
 import { isOnSale } from "./seats.ts";
 
 const { UNPRICED, WITHDRAWN, ACTIVE, LOCKED, SOLD, BLOCKED } = SeatState;
@@ -41,6 +42,10 @@ export interface PlaceMove {
 /** The shown part of a record beside its places. */
 export interface EventEffect {
   readonly call: string;
+  /** As in the call, or that of a hold that expired; empty for none. */
+  readonly session: string;
+  /** Of a lock, a direct sale, or a hold that expired; empty for none. */
+  readonly holdType: string;
   /** Null where the record does not change it. */
   readonly status: EventStatus | null;
   readonly bookable: boolean | null;
@@ -65,32 +70,105 @@ export interface TimedRecord {
 export function applyTo(
   state: State,
   number: number,
-  { record, timeMs, sequence }: TimedRecord,
+  timed: TimedRecord,
   onMove: OnMove,
 ): EventEffect {
+  const { record, timeMs, sequence } = timed;
+  const isCatalog = record.type === RecordType.CATALOG;
+  const call = isCatalog ? (changedEvents(state, record).get(number) ?? "event") : null;
+  const before = state.partitions.get(number);
+  const end = observe(state, number, { ...timed, call }, onMove);
+  apply(state, record, timeMs, sequence);
+  const effect = end();
+  const after = state.partitions.get(number);
+  if (before !== undefined && after !== undefined && before !== after) {
+    migrated(before, after, onMove);
+  }
+  return effect;
+}
+
+/** A record, and its effect as by `changedEvents`; null for a record of one event. */
+export interface ObservedRecord extends Pick<TimedRecord, "record" | "sequence"> {
+  readonly call: CatalogCall | null;
+}
+
+/**
+ * Reports the effect of a record on one event, except for seats and areas that another layout adds
+ * and removes: see `layoutPlaces`. To be called before the record is applied.
+ *
+ * @returns To be called once it is applied, and before the next one is.
+ */
+export function observe(
+  state: State,
+  number: number,
+  { record, sequence, call }: ObservedRecord,
+  onMove: OnMove,
+): () => EventEffect {
   switch (record.type) {
-    case RecordType.MOVE:
-      moved(state, record, sequence, onMove);
-      apply(state, record, timeMs, sequence);
-      return { call: MOVES[record.move].name, status: null, bookable: null };
-    case RecordType.PRICE: {
-      const { runs, areas } = record;
-      const seats = function* () {
-        for (let i = 0; i < runs.length; i += 3) {
-          const end = runs[i + 1]! + runs[i + 2]!;
-          for (let seat = runs[i + 1]!; seat < end; seat++) yield seat;
-        }
-      };
-      const priced = Array.from(areas).filter((_, i) => i % 3 === 0);
-      const report = beforePrices(state, number, seats(), priced);
-      apply(state, record, timeMs, sequence);
-      report(onMove);
-      return { call: "prices", status: null, bookable: null };
+    case RecordType.MOVE: {
+      moved(state, { record, sequence }, onMove);
+      return () => moveEffect(record);
     }
-    case RecordType.CATALOG:
-      return catalogChanged(state, number, { record, timeMs, sequence }, onMove);
+    case RecordType.PRICE: {
+      const priced = Array.from(record.areas).filter((_, i) => i % 3 === 0);
+      const report = beforePrices(state, number, seatsIn(record.runs), priced);
+      return () => {
+        report(onMove);
+        return effectOf("prices");
+      };
+    }
+    case RecordType.CATALOG: {
+      const report = call === "deleteprice" ? beforeRemoval(state, number, record) : null;
+      const before = switchesOf(state, number);
+      return () => {
+        report?.(onMove);
+        return effectOf(call!, before, switchesOf(state, number));
+      };
+    }
   }
   return record satisfies never;
+}
+
+/** The effect of a move beside its places. */
+export function moveEffect({ move, session, holdType }: MoveRecord): EventEffect {
+  return { call: MOVES[move].name, session, holdType, status: null, bookable: null };
+}
+
+interface Switches {
+  readonly status: EventStatus;
+  readonly bookable: boolean;
+}
+
+/** Null where the event does not exist. */
+function effectOf(
+  call: string,
+  before: Switches | null = null,
+  after: Switches | null = null,
+): EventEffect {
+  const status = after === null || after.status === before?.status ? null : after.status;
+  const bookable = after === null || after.bookable === before?.bookable ? null : after.bookable;
+  return { call, session: "", holdType: "", status, bookable };
+}
+
+function switchesOf(state: State, number: number): Switches | null {
+  const event = state.catalog.eventOf(number);
+  return event === undefined ? null : { status: event.status, bookable: isOnSale(state, event) };
+}
+
+/** @returns A seat as a change shows it after a transition. */
+export function seatAfter({
+  placeId: id,
+  to,
+  priceId,
+  endsAtMs,
+}: Pick<PlaceMove, "placeId" | "to" | "priceId" | "endsAtMs">): SeatAfter {
+  const expiresAtMs = to === LOCKED ? endsAtMs || null : null;
+  return { id, state: listedState(to), priceId: priceId || null, expiresAtMs };
+}
+
+export function areaAfter(id: number, counts: AreaCounts): AreaAfter {
+  const [active, locked, sold, blocked] = counts;
+  return { id, active, locked, sold, blocked };
 }
 
 function blankMove(): PlaceMove {
@@ -105,49 +183,73 @@ function enter(move: PlaceMove, { fence, session, holdType, expiresAtMs }: Hold)
   move.endsAtMs = expiresAtMs;
 }
 
-/** To be called before the record is applied: later its holds may be gone. */
-function moved(state: State, record: MoveRecord, sequence: number, onMove: OnMove): void {
-  const partition = state.partitionAt(record.partition);
-  const { layout, holds, hold, price } = partition;
-  const priceIdIn = priceIdsOf(state, record.partition);
-  const { from, to } = MOVES[record.move];
-  const move = blankMove();
-  move.from = from;
-  move.to = to;
-  move.hold = to === LOCKED ? sequence : 0;
-  move.session = record.session;
-  move.holdType = record.holdType;
-  move.endsAtMs = to === LOCKED ? record.expiresAtMs : 0;
+/** The seats of an event, and their prices, while neither changes. */
+export interface Seating {
+  /** Index: seat. */
+  readonly seatIds: Float64Array;
+  /** Index: seat. Value: the price slot. */
+  readonly price: Uint16Array;
+  /** By slot. */
+  readonly prices: ReadonlyMap<number, Pick<PriceRow, "id">>;
+}
+
+interface MoveAt {
+  readonly record: MoveRecord;
+  readonly sequence: number;
+}
+
+export function seatingOf({ catalog }: State, number: number, partition: Partition): Seating {
+  const prices = catalog.pricesOf(catalog.eventOf(number)?.id ?? "");
+  return { seatIds: partition.layout.seatIds, price: partition.price, prices };
+}
+
+/**
+ * The seats of a move. @param holdOf - The hold that a seat leaves; null where it does not matter.
+ */
+export function movedSeats(
+  { seatIds, price, prices }: Seating,
+  { record, sequence }: MoveAt,
+  onMove: OnMove,
+  holdOf: ((seat: number) => Hold) | null = null,
+): void {
+  const move = moveOf({ record, sequence });
   for (const seat of record.seats) {
-    move.placeId = layout.seatIds[seat]!;
-    move.priceId = priceIdIn(price[seat]!);
-    if (from === LOCKED) enter(move, holds.get(hold[seat]!));
+    move.placeId = seatIds[seat]!;
+    move.priceId = prices.get(price[seat]!)?.id ?? 0;
+    if (holdOf !== null) enter(move, holdOf(seat));
     onMove(move);
   }
+}
+
+function moveOf({ record, sequence }: MoveAt): PlaceMove {
+  const { move: kind, session, holdType, expiresAtMs } = record;
+  const { from, to } = MOVES[kind];
+  const [hold, endsAtMs] = to === LOCKED ? [sequence, expiresAtMs] : [0, 0];
+  return { ...blankMove(), from, to, hold, session, holdType, endsAtMs };
+}
+
+/** To be called before the record is applied: later its holds may be gone. */
+function moved(state: State, { record, sequence }: MoveAt, onMove: OnMove): void {
+  const partition = state.partitionAt(record.partition);
+  const { layout, holds, hold, areas } = partition;
+  const { from, to } = MOVES[record.move];
+  const seating = seatingOf(state, record.partition, partition);
+  const holdOf = from === LOCKED ? (seat: number) => holds.get(hold[seat]!) : null;
+  movedSeats(seating, { record, sequence }, onMove, holdOf);
+  const move = moveOf({ record, sequence });
   const counts = new Map<number, AreaCounts>();
   for (let i = 0; i < record.areas.length; i += 3) {
     const [area, slot, places] = record.areas.subarray(i, i + 3) as unknown as AreaCounts;
-    const after = [...(counts.get(area) ?? countsOf(partition.areas, area))];
+    const after = [...(counts.get(area) ?? countsOf(areas, area))];
     after[from - ACTIVE]! -= places;
     after[to - ACTIVE]! += places;
     counts.set(area, (move.counts = after as unknown as AreaCounts));
     move.placeId = layout.areas[area]!.id;
     move.places = places;
-    move.priceId = priceIdIn(partition.areas.price[area]!);
+    move.priceId = seating.prices.get(areas.price[area]!)?.id ?? 0;
     if (from === LOCKED) enter(move, holds.get(slot));
     onMove(move);
   }
-}
-
-/** @returns Finds the id of the price in a slot; 0 for none. */
-function priceIdsOf({ catalog }: State, number: number): (slot: number) => number {
-  const prices = catalog.pricesOf(eventAt(catalog.events.values(), number)?.id ?? "");
-  return (slot) => prices.get(slot)?.id ?? 0;
-}
-
-function eventAt(events: Iterable<EventRow>, number: number): EventRow | undefined {
-  for (const event of events) if (event.partition === number) return event;
-  return undefined;
 }
 
 function countsOf(areas: Areas, area: number): AreaCounts {
@@ -170,37 +272,54 @@ function areaBefore({ layout, areas, holds }: Partition, area: number): AreaBefo
   return { id: layout.areas[area]!.id, counts: countsOf(areas, area), held };
 }
 
+/** @param runs - Triples: price slot, first seat, seats. */
+function seatsIn(runs: Uint32Array): Uint32Array {
+  let count = 0;
+  for (let i = 0; i < runs.length; i += 3) count += runs[i + 2]!;
+  const seats = new Uint32Array(count);
+  let at = 0;
+  for (let i = 0; i < runs.length; i += 3) {
+    const end = runs[i + 1]! + runs[i + 2]!;
+    for (let seat = runs[i + 1]!; seat < end; seat++) seats[at++] = seat;
+  }
+  return seats;
+}
+
 /**
- * To be called before the prices of seats and areas change.
+ * To be called before the prices of seats and areas change. Without an object for each seat: there
+ * may be 200,000.
  * @returns Reports their transitions afterwards.
  */
 function beforePrices(
   state: State,
   number: number,
-  seats: Iterable<number>,
+  seats: ArrayLike<number>,
   areas: readonly number[],
 ): (onMove: OnMove) => void {
   const partition = state.partitionAt(number);
-  const before = Array.from(seats, (seat) => {
-    const from = partition.state[seat] as SeatState;
-    const hold = from === LOCKED ? partition.holds.get(partition.hold[seat]!) : null;
-    return { seat, from, hold };
-  });
+  const from = new Uint8Array(seats.length);
+  const holds = new Map<number, Hold>();
+  for (let i = 0; i < seats.length; i++) {
+    const seat = seats[i]!;
+    from[i] = partition.state[seat]!;
+    if (from[i] === LOCKED) holds.set(seat, partition.holds.get(partition.hold[seat]!));
+  }
   const areasBefore = areas.map((area) => areaBefore(partition, area));
   return (onMove) => {
-    const priceIdIn = priceIdsOf(state, number);
-    const { layout, price } = partition;
-    for (const { seat, from, hold } of before) {
-      const move = blankMove();
-      move.placeId = layout.seatIds[seat]!;
-      move.from = from;
+    const { seatIds, price, prices } = seatingOf(state, number, partition);
+    const move = blankMove();
+    for (let i = 0; i < seats.length; i++) {
+      const seat = seats[i]!;
+      move.placeId = seatIds[seat]!;
+      move.from = from[i] as SeatState;
       move.to = partition.state[seat] as SeatState;
-      move.priceId = priceIdIn(price[seat]!);
-      if (hold !== null) enter(move, hold);
+      move.priceId = prices.get(price[seat]!)?.id ?? 0;
+      if (move.from === LOCKED) enter(move, holds.get(seat)!);
+      else [move.hold, move.session, move.holdType, move.endsAtMs] = [0, "", "", 0];
       onMove(move);
     }
     for (const [i, area] of areas.entries()) {
-      const priceId = priceIdIn(partition.areas.price[area]!);
+      const priceId = prices.get(partition.areas.price[area]!)?.id ?? 0;
       repriced(areasBefore[i]!, countsOf(partition.areas, area), priceId, onMove);
     }
   };
@@ -252,34 +371,6 @@ function repriced(before: AreaBefore, after: AreaCounts, priceId: number, onMove
   moves.move(more > 0 ? UNPRICED : ACTIVE, to, Math.abs(more));
 }
 
-function catalogChanged(
-  state: State,
-  number: number,
-  { record, timeMs, sequence }: TimedRecord & { readonly record: CatalogRecord },
-  onMove: OnMove,
-): EventEffect {
-  const call: CatalogCall = changedEvents(state, record).get(number) ?? "event";
-  const before = switchesOf(state, number);
-  const partition = state.partitions.get(number);
-  const reportPrices = call === "deleteprice" ? beforeRemoval(state, number, record) : null;
-  apply(state, record, timeMs, sequence);
-  const after = switchesOf(state, number);
-  if (after === null) return { call, status: null, bookable: null };
-  reportPrices?.(onMove);
-  const present = state.partitionAt(number);
-  if (partition !== undefined && partition !== present) migrated(partition, present, onMove);
-  return {
-    call,
-    status: after.status === before?.status ? null : after.status,
-    bookable: after.bookable === before?.bookable ? null : after.bookable,
-  };
-}
-
-function switchesOf(state: State, number: number) {
-  const event = eventAt(state.catalog.events.values(), number);
-  return event === undefined ? null : { status: event.status, bookable: isOnSale(state, event) };
-}
-
 /** As `beforePrices`, for seats and areas that lose a removed price. */
 function beforeRemoval(state: State, number: number, { removes }: CatalogRecord) {
   const { price, areas } = state.partitionAt(number);
@@ -296,7 +387,7 @@ function beforeRemoval(state: State, number: number, { removes }: CatalogRecord)
 /** Seats and areas that another layout removes and adds. The others stay as they are. */
 function migrated(before: Partition, after: Partition, onMove: OnMove): void {
   const seat = blankMove();
-  for (const index of missingIn(after, before)) {
+  for (const index of missingIn(after.layout, before.layout)) {
     seat.placeId = before.layout.seatIds[index]!;
     seat.from = before.state[index] as SeatState;
     [seat.hold, seat.session, seat.holdType, seat.endsAtMs] = [0, "", "", 0];
@@ -305,14 +396,11 @@ function migrated(before: Partition, after: Partition, onMove: OnMove): void {
   }
   const added = blankMove();
   added.to = UNPRICED;
-  for (const index of missingIn(before, after)) {
+  for (const index of missingIn(before.layout, after.layout)) {
     added.placeId = after.layout.seatIds[index]!;
     onMove(added);
   }
-  const isMissing = (other: Partition) => (area: LayoutArea) => {
-    return !other.layout.areaIndexes.has(area.id);
-  };
-  for (const { id } of before.layout.areas.filter(isMissing(after))) {
+  for (const { id } of missingAreas(after.layout, before.layout)) {
     const area = areaBefore(before, before.layout.areaIndexes.get(id)!);
     const moves = new AreaMoves(area, 0, onMove);
     for (const { hold, places } of area.held) moves.move(LOCKED, null, places, hold);
@@ -323,18 +411,38 @@ function migrated(before: Partition, after: Partition, onMove: OnMove): void {
     // The last transition of the area, whether it had places or not.
     moves.move(UNPRICED, null, 0);
   }
-  for (const { id } of after.layout.areas.filter(isMissing(before))) {
+  for (const { id } of missingAreas(before.layout, after.layout)) {
     new AreaMoves({ id, counts: [0, 0, 0, 0], held: [] }, 0, onMove).move(null, UNPRICED, 0);
   }
 }
 
 /** @returns Indexes of seats that the other layout lacks. Both are in ascending order of id. */
-function missingIn({ layout: other }: Partition, { layout }: Partition): number[] {
+function missingIn(other: Layout, { seatIds }: Layout): number[] {
   const missing: number[] = [];
   let at = 0;
-  for (const [index, id] of layout.seatIds.entries()) {
+  for (let index = 0; index < seatIds.length; index++) {
+    const id = seatIds[index]!;
     while (at < other.seatCount && other.seatIds[at]! < id) at++;
     if (other.seatIds[at] !== id) missing.push(index);
   }
   return missing;
+}
+
+function missingAreas(other: Layout, { areas }: Layout): LayoutArea[] {
+  return areas.filter(({ id }) => !other.areaIndexes.has(id));
+}
+
+/** Ids in ascending order. */
+export interface PlaceIds {
+  readonly seats: Float64Array;
+  readonly areas: readonly number[];
+}
+
+/** @returns Seats and areas that only one of two layouts has. Cost: O(seats). */
+export function layoutPlaces(from: Layout, to: Layout): PlaceIds {
+  const idsOf = (other: Layout, layout: Layout) =>
+    missingIn(other, layout).map((index) => layout.seatIds[index]!);
+  const seats = Float64Array.from([...idsOf(to, from), ...idsOf(from, to)]).sort();
+  const areas = [...missingAreas(to, from), ...missingAreas(from, to)].map(({ id }) => id);
+  return { seats, areas: areas.sort((a, b) => a - b) };
 }

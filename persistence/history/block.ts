@@ -3,24 +3,27 @@
  * once. About 60 bytes for a transition.
  */
 import { assert } from "../../engine/assert.ts";
-import type { AreaCounts, EventEffect, PlaceMove } from "../../engine/queries/effect.ts";
+import {
+  type AreaCounts,
+  areaAfter,
+  type EventEffect,
+  type PlaceMove,
+  seatAfter,
+} from "../../engine/queries/effect.ts";
 import {
   type EventChange,
   type AreaAfter,
   byId,
-  listedState,
   type SeatAfter,
   type Transition,
 } from "../../engine/queries/history.ts";
-import { Move, SeatState } from "../../engine/inventory/states.ts";
-import { type Actor, type LogRecord, RecordType } from "../../engine/records.ts";
+import type { SeatState } from "../../engine/inventory/states.ts";
+import type { Actor, LogRecord } from "../../engine/records.ts";
 import type { EventStatus } from "../../engine/catalog.ts";
 
 /** In place of a state: the place does not exist. */
 const NO_STATE = 7;
 const NO_TEXT = "";
-/** Moves whose hold type is part of the change. */
-const TYPED: ReadonlySet<number> = new Set([Move.LOCK, Move.EXPIRE, Move.DIRECT_SALE]);
 
 /** A column of numbers that grows. */
 class Column<Numbers extends Float64Array | Uint32Array | Uint8Array> {
@@ -145,19 +148,17 @@ export class Block {
   add(
     { sequence, timeMs, record }: { sequence: number; timeMs: number; record: LogRecord },
     start: number,
-    { call, status, bookable }: EventEffect,
+    { call, session, holdType, status, bookable }: EventEffect,
   ): void {
     const { kind, id } = record.actor;
-    const isMove = record.type === RecordType.MOVE;
     this.#sequence.push(sequence);
     this.#timeMs.push(timeMs);
     this.#call.push(this.#texts.add(call));
     this.#actorKind.push(kind);
     this.#actorId.push(id);
     this.#start.push(start);
-    this.#ownSession.push(this.#texts.add(isMove ? record.session : NO_TEXT));
-    const isTyped = isMove && TYPED.has(record.move);
-    this.#ownType.push(this.#texts.add(isTyped ? record.holdType : NO_TEXT));
+    this.#ownSession.push(this.#texts.add(session));
+    this.#ownType.push(this.#texts.add(holdType));
     this.#status.push(this.#texts.add(status ?? NO_TEXT));
     this.#bookable.push(bookable === null ? 0 : bookable ? 2 : 1);
   }
@@ -252,13 +253,12 @@ export class Block {
       const id = this.#place.at(row);
       const area = this.#area.at(row);
       if (area > 0) {
-        const [active, locked, sold, blocked] = this.#countsFrom(area);
-        areas.set(id, { id, active, locked, sold, blocked });
+        areas.set(id, areaAfter(id, this.#countsFrom(area)));
         continue;
       }
-      const state = listedState(stateOf(this.#states.at(row) & 7));
-      const expiresAtMs = state === null ? null : this.#endOf(row) || null;
-      seats.push({ id, state, priceId: this.#price.at(row) || null, expiresAtMs });
+      const to = stateOf(this.#states.at(row) & 7);
+      const [priceId, endsAtMs] = [this.#price.at(row), this.#endsAtMs.at(row)];
+      seats.push(seatAfter({ placeId: id, to, priceId, endsAtMs }));
     }
     const status = this.#texts.at(this.#status.at(record));
     const bookable = this.#bookable.at(record);
@@ -274,11 +274,6 @@ export class Block {
       status: status === NO_TEXT ? null : (status as EventStatus),
       bookable: bookable === 0 ? null : bookable === 2,
     };
-  }
-
-  /** @returns The end of the hold of a LOCKED seat; 0 for none. */
-  #endOf(row: number): number {
-    return (this.#states.at(row) & 7) === SeatState.LOCKED ? this.#endsAtMs.at(row) : 0;
   }
 
   #countsFrom(area: number): AreaCounts {

@@ -1,6 +1,6 @@
 /**
- * The recent changes of all events. Moves are kept as the log encoded them, and become changes when
- * somebody asks; of other records, what later ones would hide is kept from the state.
+ * The recent changes of all events. Moves of seats are kept as the log encoded them, and become
+ * changes when somebody asks. Of other records, which later ones would hide, the effect is kept.
  *
  * Ordering: `beforeApply` comes before a record is applied, `keep` when its batch is on disk, then
  * `durable`. A change is shown when its record is on disk.
@@ -8,66 +8,52 @@
 import { type CatalogCall, changedEvents } from "../../engine/apply.ts";
 import { assert } from "../../engine/assert.ts";
 import type { EventRow } from "../../engine/catalog.ts";
-import { Move, MOVES, SeatState } from "../../engine/inventory/states.ts";
+import { SeatState } from "../../engine/inventory/states.ts";
+import type { Layout } from "../../engine/layout/layout.ts";
 import type { Observer } from "../../engine/ports.ts";
+import {
+  areaAfter,
+  type AreaCounts,
+  type EventEffect,
+  layoutPlaces,
+  movedSeats,
+  moveEffect,
+  observe,
+  type PlaceIds,
+  type PlaceMove,
+  seatAfter,
+  type Seating,
+  seatingOf,
+  type TimedRecord,
+} from "../../engine/queries/effect.ts";
 import {
   byId,
   type ChangePage,
   type EventChange,
   PLACES_PER_PAGE_MAX,
   placesOf,
+  type SeatAfter,
 } from "../../engine/queries/history.ts";
-import {
-  type CatalogRecord,
-  type LogRecord,
-  type MoveRecord,
-  RecordType,
-} from "../../engine/records.ts";
+import { type LogRecord, type MoveRecord, RecordType } from "../../engine/records.ts";
 import type { State } from "../../engine/state.ts";
 import { decodeRecords } from "../log/codec.ts";
-import {
-  areasAfter,
-  type Captured,
-  eventAt,
-  EventChain,
-  layoutChange,
-  type Made,
-  type Places,
-  placesAfter,
-  type Priced,
-  pricedBy,
-  pricedWith,
-  type PriceIds,
-  priceIdsOf,
-  switchesOf,
-  versionsOf,
-} from "./event-chain.ts";
+import { lowerBound } from "./block.ts";
 
 /** Memory for recent changes; the oldest are dropped. Older ones are in the audit trail. */
 export const RECENT_BYTES_MAX = 32 * 1024 * 1024;
 /** What a chain keeps of a record, in bytes, at least. */
-const CAPTURED_BYTES = 450;
+const KEPT_BYTES = 600;
 /** Changes of a block. */
 export const BLOCK_CHANGES = 512;
 /** Chains that are trimmed for each batch that is dropped. */
 const TRIMMED_PER_BATCH = 8;
-/** Changes of these carry the hold type of the record. */
-const TYPED: ReadonlySet<Move> = new Set([Move.LOCK, Move.EXPIRE, Move.DIRECT_SALE]);
 
-/** Something that is kept until its record is dropped. */
-interface Droppable {
+/** Kept until its record is dropped. */
+interface KeptEffect {
+  readonly chain: EventChain;
   readonly sequence: number;
   readonly bytes: number;
-  readonly drop: () => void;
 }
-
-/** A change, and the memory that it takes. */
-interface Kept {
-  readonly read: (eventId: string) => Captured;
-  readonly bytes: number;
-}
-
-const NO_PLACES: Places = { seats: [], areas: [] };
 
 export class RecentChanges implements Observer {
   readonly #bytesMax: number;
@@ -77,12 +63,12 @@ export class RecentChanges implements Observer {
   /** By partition number: events with recent changes, and those that are watched. */
   readonly #chains = new Map<number, EventChain>();
   #trimming: Iterator<EventChain> | null = null;
-  /** The oldest first; those before `#keptHead` were dropped. */
-  #kept: Droppable[] = [];
-  #keptHead = 0;
-  #keptBytes = 0;
-  /** Reads what the last record has changed, once it is applied. */
-  #complete: (() => void) | null = null;
+  readonly #effects = new Queue<KeptEffect>();
+  #effectBytes = 0;
+  /** Each reads the effect of the last record on one event, once it is applied. */
+  readonly #observed: (() => void)[] = [];
+  /** The last comparison: the events of a schema change their layout together. */
+  #compared: { readonly from: Layout; readonly to: Layout; readonly ids: PlaceIds } | null = null;
   /** Watched events with changes that are not on disk yet, or that nobody was told of. */
   #dirty: EventChain[] = [];
 
@@ -99,7 +85,7 @@ export class RecentChanges implements Observer {
 
   /** Memory of the recent changes, estimated. */
   get bytes(): number {
-    return this.#moves.bytes + this.#keptBytes;
+    return this.#moves.bytes + this.#effectBytes;
   }
 
   /** Changes after this record are in memory. */
@@ -150,7 +136,7 @@ export class RecentChanges implements Observer {
 
   /** @returns Null when memory lacks changes after `since`; undefined when there are none. */
   #chainSince({ partition }: EventRow, since: number): EventChain | null | undefined {
-    this.#completeNow();
+    this.#readEffects();
     const chain = this.#chains.get(partition);
     if (chain === undefined) {
       return since >= (this.#state!.sequences.get(partition) ?? 0) ? undefined : null;
@@ -160,7 +146,7 @@ export class RecentChanges implements Observer {
   }
 
   /** @returns The changes of consecutive records, unless they are of too many seats. */
-  #changesOf({ id, partition }: EventRow, since: number, sequences: readonly number[]) {
+  #changesOf({ partition }: EventRow, since: number, sequences: readonly number[]) {
     const changes: EventChange[] = [];
     if (sequences.length === 0) return changes;
     const chain = this.#chains.get(partition)!;
@@ -168,7 +154,7 @@ export class RecentChanges implements Observer {
     let places = 0;
     for (const sequence of sequences) {
       if (places >= PLACES_PER_PAGE_MAX) break;
-      const change = { sequence, previous, ...this.#factsOf(chain, id, sequence) };
+      const change = { sequence, previous, ...this.#shown(chain, sequence) };
       changes.push(change);
       places += placesOf(change);
       previous = sequence;
@@ -190,17 +176,18 @@ export class RecentChanges implements Observer {
   }
 
   beforeApply(sequence: number, timeMs: number, record: LogRecord): void {
-    this.#completeNow();
-    if (record.type === RecordType.CATALOG) return this.#beforeCatalog(sequence, timeMs, record);
-    const chain = this.#add(record.partition, sequence);
-    if (record.type === RecordType.PRICE) {
-      this.#endEra(chain, sequence, null);
-      const at = { sequence, timeMs, call: "prices", status: null, bookable: null } as const;
-      this.#capturePrices(chain, at, pricedBy(record));
-    } else if (record.areas.length > 0) {
-      const areas = areasAfter(this.#state!.partitionAt(record.partition), record);
-      const read = (eventId: string) => ({ ...this.#movedBy(chain, eventId, sequence), areas });
-      this.#capture(chain, sequence, { read, bytes: 0 });
+    this.#readEffects();
+    if (record.type !== RecordType.CATALOG) {
+      const chain = this.#chainOf(record.partition);
+      const isPlain = record.type === RecordType.MOVE && record.areas.length === 0;
+      if (!isPlain) this.#observe(chain, { sequence, timeMs, record }, null);
+      this.#add(chain, sequence);
+      return;
+    }
+    for (const [partition, call] of changedEvents(this.#state!, record)) {
+      const chain = this.#chainOf(partition);
+      this.#observe(chain, { sequence, timeMs, record }, call);
+      this.#add(chain, sequence);
     }
   }
 
@@ -211,7 +198,7 @@ export class RecentChanges implements Observer {
   }
 
   durable(sequence: number): void {
-    this.#completeNow();
+    this.#readEffects();
     this.#durable = sequence;
     if (this.#dirty.length === 0) return;
     const dirty = this.#dirty;
@@ -224,12 +211,6 @@ export class RecentChanges implements Observer {
     }
   }
 
-  #completeNow(): void {
-    const complete = this.#complete;
-    this.#complete = null;
-    complete?.();
-  }
-
   #chainOf(partition: number): EventChain {
     let chain = this.#chains.get(partition);
     if (chain === undefined) {
@@ -239,11 +220,9 @@ export class RecentChanges implements Observer {
     return chain;
   }
 
-  #add(partition: number, sequence: number): EventChain {
-    const chain = this.#chainOf(partition);
+  #add(chain: EventChain, sequence: number): void {
     chain.add(sequence);
     if (chain.watchers.size > 0) this.#touch(chain);
-    return chain;
   }
 
   #touch(chain: EventChain): void {
@@ -253,92 +232,65 @@ export class RecentChanges implements Observer {
     this.#dirty.push(chain);
   }
 
-  #capture(chain: EventChain, sequence: number, { read, bytes }: Kept): void {
-    chain.captured.set(sequence, read);
-    this.#keepUntilDropped(sequence, bytes, () => void chain.captured.delete(sequence));
+  #readEffects(): void {
+    if (this.#observed.length === 0) return;
+    for (const read of this.#observed) read();
+    this.#observed.length = 0;
+    this.#compared = null;
   }
 
-  #keepUntilDropped(sequence: number, ownBytes: number, drop: () => void): void {
-    const bytes = ownBytes + CAPTURED_BYTES;
-    this.#kept.push({ sequence, bytes, drop });
-    this.#keptBytes += bytes;
+  /** Keeps the effect of a record on an event, once it is applied, and the era that it ends. */
+  #observe(chain: EventChain, { sequence, timeMs, record }: TimedRecord, call: CatalogCall | null) {
+    const state = this.#state!;
+    const { partition } = chain;
+    const isPriced = record.type === RecordType.PRICE || call === "deleteprice";
+    const from = state.partitions.layoutOf(partition);
+    const era = record.type === RecordType.MOVE ? null : this.#presentEra(chain, isPriced);
+    const image = new AfterImage();
+    const end = observe(state, partition, { sequence, record, call }, image.add);
+    this.#observed.push(() => {
+      const effect = end();
+      const to = state.partitions.layoutOf(partition);
+      if (from !== undefined && to !== undefined && from !== to) {
+        image.layout = this.#compare(from, to);
+      }
+      let bytes = KEPT_BYTES + image.bytes;
+      if (isPriced || from !== to) bytes += chain.endEra(sequence, era);
+      chain.effects.set(sequence, { timeMs, effect, image });
+      this.#effects.push({ chain, sequence, bytes });
+      this.#effectBytes += bytes;
+    });
   }
 
   /**
-   * Prices of seats, or the layout, are about to change: keeps what earlier moves refer to.
-   *
-   * @param priceIds - By slot, when the record removes prices.
-   * @param isOver - Whether the present partition stays as it is, and another one takes its place:
-   * a hundred events may follow a layout, and copies of all would stop everybody.
+   * The seats and prices of now, if a move of the chain refers to them.
+   * @param isPriced - Whether the prices are about to change in place; else another partition takes
+   * the place of this one: a hundred events may follow a layout, and copies of all would stop
+   * everybody.
    */
-  #endEra(chain: EventChain, sequence: number, priceIds: PriceIds | null, isOver = false): void {
-    const partition = this.#state!.partitions.peek(chain.partition);
-    const hasMoves = chain.lastUpTo(sequence - 1) > chain.eraStart;
-    const isReferred = hasMoves || (priceIds !== null && chain.eras.length > 0);
-    chain.eraStart = sequence;
-    if (!isReferred || partition === undefined) return;
-    const { seatIds } = partition.layout;
-    const price = isOver ? partition.price : partition.price.slice();
-    chain.eras.push({ until: sequence, seatIds, price, priceIds });
-    const bytes = 10 * price.length + 50 * (priceIds?.size ?? 0);
-    this.#keepUntilDropped(sequence, bytes, () => void chain.eras.shift());
-  }
-
-  /** Reads what the record changes when it is applied. */
-  #captureLater(chain: EventChain, at: At, read: () => Made): void {
-    const earlier = this.#complete;
-    this.#complete = () => {
-      earlier?.();
-      const { places, bytes } = read();
-      this.#capture(chain, at.sequence, { read: () => changeOf(at, places()), bytes });
-    };
-  }
-
-  #capturePrices(chain: EventChain, at: At, priced: Priced): void {
+  #presentEra(chain: EventChain, isPriced: boolean): Seating | null {
     const state = this.#state!;
-    this.#captureLater(chain, at, () =>
-      placesAfter(state, eventAt(state, chain.partition), priced),
-    );
+    const present = state.partitions.peek(chain.partition);
+    if (present === undefined || chain.isEmpty || chain.last <= chain.eraStart) return null;
+    const { seatIds, price, prices } = seatingOf(state, chain.partition, present);
+    return { seatIds, price: isPriced ? price.slice() : price, prices: new Map(prices) };
   }
 
-  #beforeCatalog(sequence: number, timeMs: number, record: CatalogRecord): void {
-    const state = this.#state!;
-    for (const [partition, call] of changedEvents(state, record)) {
-      const chain = this.#add(partition, sequence);
-      const versions = versionsOf(state, partition, record);
-      const at = { sequence, timeMs, call, ...switchesOf(state, record, versions, call) };
-      const { before, after } = versions;
-      const from = state.partitions.layoutOf(partition);
-      const isMoved = call === "layout" || from !== state.layoutOf(after.schemaId);
-      if (call === "deleteprice") {
-        const slots = removedSlots(state, before!, record);
-        const priced = pricedWith(state.partitionAt(partition), slots);
-        this.#endEra(chain, sequence, priceIdsOf(state, after.id));
-        this.#capturePrices(chain, at, priced);
-      } else if (before !== undefined && (call === "layout" || call === "event") && isMoved) {
-        this.#endEra(chain, sequence, null, true);
-        const moved = () => layoutChange(from!, state.partitions.layoutOf(partition)!);
-        this.#captureLater(chain, at, moved);
-      } else {
-        if (call === "deleteevent")
-          this.#endEra(chain, sequence, priceIdsOf(state, after.id), true);
-        this.#capture(chain, sequence, { read: () => changeOf(at, NO_PLACES), bytes: 0 });
-      }
+  #compare(from: Layout, to: Layout): PlaceIds {
+    if (this.#compared?.from !== from || this.#compared.to !== to) {
+      this.#compared = { from, to, ids: layoutPlaces(from, to) };
     }
+    return this.#compared.ids;
   }
 
   #dropBatch(): void {
     this.#moves.drop();
     const { first } = this.#moves;
-    while (this.#keptHead < this.#kept.length && this.#kept[this.#keptHead]!.sequence < first) {
-      const { bytes, drop } = this.#kept[this.#keptHead]!;
-      drop();
-      this.#keptBytes -= bytes;
-      this.#keptHead += 1;
-    }
-    if (this.#keptHead * 2 > this.#kept.length) {
-      this.#kept = this.#kept.slice(this.#keptHead);
-      this.#keptHead = 0;
+    while (this.#effects.length > 0 && this.#effects.at(0).sequence < first) {
+      const { chain, sequence, bytes } = this.#effects.at(0);
+      chain.forget(sequence);
+      this.#effectBytes -= bytes;
+      this.#effects.drop(1);
     }
     this.#trimSome(first);
   }
@@ -352,56 +304,216 @@ export class RecentChanges implements Observer {
         return;
       }
       chain.trim(first);
-      const isIdle = chain.isEmpty && chain.watchers.size === 0 && chain.eras.length === 0;
+      const isIdle = chain.isEmpty && chain.watchers.size === 0;
       if (isIdle && !chain.isDirty) this.#chains.delete(chain.partition);
     }
   }
 
-  #factsOf(chain: EventChain, eventId: string, sequence: number): Captured {
-    const read = chain.captured.get(sequence);
-    return read === undefined ? this.#movedBy(chain, eventId, sequence) : read(eventId);
-  }
-
-  /** What a move of seats changed. Cost: O(its seats). */
-  #movedBy(chain: EventChain, eventId: string, sequence: number): Captured {
+  /** Cost: O(seats and areas of the change). */
+  #shown(chain: EventChain, sequence: number): Shown {
+    const kept = chain.effects.get(sequence);
+    if (kept !== undefined) return { timeMs: kept.timeMs, ...kept.effect, ...kept.image.places };
+    const state = this.#state!;
+    const { partition } = chain;
     const { timeMs, record } = this.#moves.at(sequence);
-    const { move, session, seats } = record;
-    const { name: call, to } = MOVES[move];
-    const era = chain.eraOf(sequence);
-    const present = era === chain.eras.length ? this.#state!.partitionAt(chain.partition) : null;
-    const { seatIds } = present?.layout ?? chain.eras[era]!;
-    const { price } = present ?? chain.eras[era]!;
-    const priceIds = chain.priceIdsFrom(era);
-    const prices = this.#state!.catalog.pricesOf(eventId);
-    const expiresAtMs = to === SeatState.LOCKED ? record.expiresAtMs || null : null;
-    const after = Array.from(seats, (seat) => {
-      const slot = price[seat]!;
-      const priceId = priceIds === null ? prices.get(slot)?.id : priceIds.get(slot);
-      return { id: seatIds[seat]!, state: to, priceId: priceId ?? null, expiresAtMs };
-    });
-    const holdType = TYPED.has(move) ? record.holdType : "";
-    const places = { seats: after.sort(byId), areas: [] };
-    return { timeMs, call, session, holdType, ...places, status: null, bookable: null };
+    const seating =
+      chain.eraOf(sequence) ?? seatingOf(state, partition, state.partitionAt(partition));
+    const seats: SeatAfter[] = [];
+    movedSeats(seating, { record, sequence }, (move) => seats.push(seatAfter(move)));
+    return { timeMs, ...moveEffect(record), seats: seats.sort(byId), areas: [] };
   }
 }
 
-/** What is shown of a record beside seats and areas. */
-type At = Pick<Captured, "timeMs" | "status" | "bookable"> & {
-  readonly sequence: number;
-  readonly call: CatalogCall;
-};
+/** A change without its place among others. */
+type Shown = Omit<EventChange, "sequence" | "previous">;
 
-function changeOf({ timeMs, call, status, bookable }: At, places: Places): Captured {
-  return { timeMs, call, session: "", holdType: "", ...places, status, bookable };
+/** Numbers of a run of seats that are alike and whose ids follow each other. */
+const RUN_NUMBERS = 5;
+const NUMBER_BYTES = 12;
+const AREA_BYTES = 100;
+
+/** Seats and areas as one record leaves them. It may be of very many seats, most of them alike. */
+class AfterImage {
+  /** Of each run: the first id, the number of seats, their state, price id, and end of hold. */
+  readonly #runs: number[] = [];
+  readonly #areas = new Map<number, AreaCounts>();
+  /** Added and removed by another layout. Events with the same layouts share it. */
+  layout: PlaceIds = { seats: new Float64Array(), areas: [] };
+
+  readonly add = ({ placeId, counts, to, priceId, endsAtMs }: Readonly<PlaceMove>): void => {
+    if (counts !== null) {
+      this.#areas.set(placeId, counts);
+      return;
+    }
+    const runs = this.#runs;
+    const state = to ?? SeatState.UNPRICED;
+    const endMs = to === SeatState.LOCKED ? endsAtMs : 0;
+    const last = runs.length - RUN_NUMBERS;
+    const next = last < 0 ? NaN : runs[last]! + runs[last + 1]!;
+    const isAlike = runs[last + 2] === state && runs[last + 3] === priceId;
+    if (next === placeId && isAlike && runs[last + 4] === endMs) runs[last + 1]! += 1;
+    else runs.push(placeId, 1, state, priceId, endMs);
+  };
+
+  /** Estimated memory. */
+  get bytes(): number {
+    const { seats, areas } = this.layout;
+    const numbers = this.#runs.length + seats.length + areas.length;
+    return NUMBER_BYTES * numbers + AREA_BYTES * this.#areas.size;
+  }
+
+  get places(): Pick<EventChange, "seats" | "areas"> {
+    const seats: SeatAfter[] = [];
+    for (let i = 0; i < this.#runs.length; i += RUN_NUMBERS) {
+      const [first, count, to, priceId, endsAtMs] = this.#runs.slice(i, i + RUN_NUMBERS) as Run;
+      for (let placeId = first; placeId < first + count; placeId++) {
+        seats.push(seatAfter({ placeId, to, priceId, endsAtMs }));
+      }
+    }
+    for (const placeId of this.layout.seats) {
+      seats.push(seatAfter({ placeId, to: null, priceId: 0, endsAtMs: 0 }));
+    }
+    const areas = Array.from(this.#areas, ([id, counts]) => areaAfter(id, counts));
+    for (const id of this.layout.areas) areas.push(areaAfter(id, [0, 0, 0, 0]));
+    return { seats: seats.sort(byId), areas: areas.sort(byId) };
+  }
 }
 
-function removedSlots({ catalog }: State, event: EventRow, { removes }: CatalogRecord) {
-  const slots = new Set<number>();
-  for (const { table, key } of removes) {
-    const price = table === "prices" ? catalog.prices.get(Number(key)) : undefined;
-    if (price?.eventId === event.id) slots.add(price.slot);
+type Run = [number, number, SeatState, number, number];
+
+/** An array without its oldest items. Amortized constant. */
+class Queue<Item> {
+  #items: Item[] = [];
+  #head = 0;
+  /** Items that were dropped. */
+  dropped = 0;
+
+  get length(): number {
+    return this.#items.length - this.#head;
   }
-  return slots;
+
+  /** @param index - From the oldest item on. */
+  at(index: number): Item {
+    return this.#items[this.#head + index]!;
+  }
+
+  push(item: Item): void {
+    this.#items.push(item);
+  }
+
+  slice(start: number, end: number): readonly Item[] {
+    return this.#items.slice(this.#head + start, this.#head + end);
+  }
+
+  /** Drops the oldest items. */
+  drop(count: number): void {
+    this.#head += count;
+    this.dropped += count;
+    if (this.#head * 2 < this.#items.length) return;
+    this.#items = this.#items.slice(this.#head);
+    this.#head = 0;
+  }
+}
+
+/** What moves before a change of prices, layout or event refer to. */
+interface Era extends Seating {
+  /** The record of that change. */
+  readonly until: number;
+}
+
+/** The recent changes of one event: the numbers of their records. */
+export class EventChain {
+  readonly partition: number;
+  /** The event's last record before those that are kept. */
+  before: number;
+  readonly #sequences = new Queue<number>();
+  /** The oldest first. */
+  readonly #eras: Era[] = [];
+  /** The record with which the present era began. */
+  eraStart = 0;
+  /** By record: changes of anything but seats alone. */
+  readonly effects = new Map<number, Effect>();
+  /** Called after each batch with a change. */
+  readonly watchers = new Set<() => void>();
+  isDirty = false;
+  /** The last record on disk when the chain became dirty: the watchers know of it. */
+  shown = 0;
+
+  constructor(partition: number, before: number) {
+    this.partition = partition;
+    this.before = before;
+  }
+
+  /** The event's last record. */
+  get last(): number {
+    return this.isEmpty ? this.before : this.#sequences.at(this.#sequences.length - 1);
+  }
+
+  get isEmpty(): boolean {
+    return this.#sequences.length === 0;
+  }
+
+  add(sequence: number): void {
+    this.#sequences.push(sequence);
+  }
+
+  /** Forgets records before `first`. */
+  trim(first: number): void {
+    const end = this.#indexAfter(first - 1);
+    if (end === 0) return;
+    this.before = this.#sequences.at(end - 1);
+    this.#sequences.drop(end);
+  }
+
+  /** Forgets the effect of a record, and the eras up to it. */
+  forget(sequence: number): void {
+    this.effects.delete(sequence);
+    while (this.#eras.length > 0 && this.#eras[0]!.until <= sequence) this.#eras.shift();
+  }
+
+  /** @returns The last record up to `sequence`. */
+  lastUpTo(sequence: number): number {
+    const index = this.#indexAfter(sequence);
+    return index === 0 ? this.before : this.#sequences.at(index - 1);
+  }
+
+  /** @returns Records after `since` and up to `until`, at most `limit`. */
+  after(since: number, until: number, limit: number): readonly number[] {
+    const start = this.#indexAfter(since);
+    return this.#sequences.slice(start, Math.min(this.#indexAfter(until), start + limit));
+  }
+
+  /** @returns Records after `since` and up to `until`, to the end of a block of so many at most. */
+  inBlock(since: number, until: number, blockRecords: number): readonly number[] {
+    const start = this.#indexAfter(since);
+    const left = blockRecords - ((this.#sequences.dropped + start) % blockRecords);
+    return this.after(since, until, left);
+  }
+
+  /** @param seating - Null when no move refers to it. @returns Its memory, estimated. */
+  endEra(sequence: number, seating: Seating | null): number {
+    this.eraStart = sequence;
+    if (seating === null) return 0;
+    this.#eras.push({ until: sequence, ...seating });
+    return 10 * seating.price.length + 50 * seating.prices.size;
+  }
+
+  /** @returns Undefined for the present era. */
+  eraOf(sequence: number): Seating | undefined {
+    return this.#eras[lowerBound(this.#eras.length, (i) => this.#eras[i]!.until > sequence)];
+  }
+
+  /** @returns The index of the first record after `sequence`. */
+  #indexAfter(sequence: number): number {
+    return lowerBound(this.#sequences.length, (i) => this.#sequences.at(i) > sequence);
+  }
+}
+
+/** The effect of a record that later ones would hide. */
+interface Effect {
+  readonly timeMs: number;
+  readonly effect: EventEffect;
+  readonly image: AfterImage;
 }
 
 // The newest moves on disk, as the log encoded them: a batch costs one copy of its bytes, and a
@@ -410,8 +522,8 @@ function removedSlots({ catalog }: State, event: EventRow, { removes }: CatalogR
 /** Offsets of the fields in the head of a record. */
 const TYPE_AT = 4;
 const TIME_AT = 8;
-/** In place of an offset, for a record that is not a move. */
-const NOT_KEPT = 0xffffffff;
+/** The length of a record that is not a move, in its place. */
+const GAP_BYTES = 4;
 const OFFSET_BYTES = 4;
 /** Memory of the objects around a batch, at most. */
 const BATCH_BYTES = 512;
@@ -432,16 +544,15 @@ interface Batch {
   readonly recordCount: number;
   readonly timeMs: number;
   readonly chunk: Chunk;
-  /** In the chunk: the offsets of its records, each as four bytes, then the records. */
-  readonly offsets: number;
-  readonly moves: number;
+  /** In the chunk: room for the offsets of its records, each as four bytes, then the records. */
+  readonly start: number;
   readonly bytes: number;
+  /** Whether the offsets are known: most batches are never read. */
+  isIndexed: boolean;
 }
 
 export class RecentMoves {
-  #batches: Batch[] = [];
-  /** Batches before it were dropped. */
-  #head = 0;
+  readonly #batches = new Queue<Batch>();
   #chunk: Chunk | null = null;
   readonly #idle: Chunk[] = [];
   /** Chunks that were made. */
@@ -457,38 +568,27 @@ export class RecentMoves {
 
   /** Milliseconds since 1970: the time of the oldest record; 0 when there is none. */
   get oldestMs(): number {
-    return this.#batches[this.#head]?.timeMs ?? 0;
+    return this.batchCount === 0 ? 0 : this.#batches.at(0).timeMs;
   }
 
   get batchCount(): number {
-    return this.#batches.length - this.#head;
+    return this.#batches.length;
   }
 
   /** Adds a batch. @param payload - Its records as encoded; valid only during this call. */
   keep(payload: Buffer, first: number, recordCount: number): void {
-    const offsetBytes = OFFSET_BYTES * recordCount;
-    const bytes = offsetBytes + movesIn(payload);
+    const gapBytes = gapsIn(payload);
+    const bytes = OFFSET_BYTES * recordCount + payload.length - gapBytes;
     const chunk = this.#chunkFor(bytes);
-    const offsets = chunk.used;
-    const moves = offsets + offsetBytes;
-    const hasOnlyMoves = bytes - offsetBytes === payload.length;
-    if (hasOnlyMoves) payload.copy(chunk.bytes, moves);
-    let kept = 0;
-    for (let i = 0, at = 0; i < recordCount; i++) {
-      const recordBytes = payload.readUInt32LE(at);
-      const isMove = payload[at + TYPE_AT] === RecordType.MOVE;
-      chunk.bytes.writeUInt32LE(isMove ? kept : NOT_KEPT, offsets + OFFSET_BYTES * i);
-      if (isMove) {
-        if (!hasOnlyMoves) payload.copy(chunk.bytes, moves + kept, at, at + recordBytes);
-        kept += recordBytes;
-      }
-      at += recordBytes;
-    }
-    assert(offsetBytes + kept === bytes, "every move of a batch is kept");
+    const start = chunk.used;
+    const records = start + OFFSET_BYTES * recordCount;
+    if (gapBytes === 0) payload.copy(chunk.bytes, records);
+    else copyMoves(payload, chunk.bytes, records);
     chunk.used += bytes;
     chunk.batches += 1;
     const timeMs = payload.readDoubleLE(TIME_AT);
-    this.#batches.push({ first, recordCount, timeMs, chunk, offsets, moves, bytes });
+    const isIndexed = false;
+    this.#batches.push({ first, recordCount, timeMs, chunk, start, bytes, isIndexed });
     this.bytes += bytes + BATCH_BYTES;
   }
 
@@ -512,50 +612,69 @@ export class RecentMoves {
 
   /** Drops the oldest batch. */
   drop(): void {
-    const { bytes, first, recordCount, chunk } = this.#batches[this.#head]!;
+    const { bytes, first, recordCount, chunk } = this.#batches.at(0);
     this.bytes -= bytes + BATCH_BYTES;
     this.first = first + recordCount;
-    this.#head += 1;
+    this.#batches.drop(1);
     chunk.batches -= 1;
     if (chunk.batches === 0) this.#free(chunk);
-    if (this.#head * 2 < this.#batches.length) return;
-    this.#batches = this.#batches.slice(this.#head);
-    this.#head = 0;
   }
 
-  /** @param sequence - Of a move that is kept. Cost: O(log batches + seats of the move). */
+  /**
+   * @param sequence - Of a move that is kept.
+   * Cost: O(log batches + seats of the move); O(records of its batch) the first time.
+   */
   at(sequence: number): { readonly timeMs: number; readonly record: MoveRecord } {
-    const { first, chunk, offsets, moves } = this.#batchOf(sequence);
-    const offset = chunk.bytes.readUInt32LE(offsets + OFFSET_BYTES * (sequence - first));
-    assert(offset !== NOT_KEPT, "only moves are read from the recent records");
-    const start = moves + offset;
-    const end = start + chunk.bytes.readUInt32LE(start);
+    const batch = this.#batchOf(sequence);
+    if (!batch.isIndexed) indexBatch(batch);
+    const { bytes } = batch.chunk;
+    const start = bytes.readUInt32LE(batch.start + OFFSET_BYTES * (sequence - batch.first));
+    const end = start + bytes.readUInt32LE(start);
+    assert(end > start + GAP_BYTES, "only moves are read from the recent records");
     let found: { timeMs: number; record: MoveRecord } | null = null;
-    decodeRecords(chunk.bytes.subarray(start, end), sequence, 1, (_, timeMs, record) => {
+    decodeRecords(bytes.subarray(start, end), sequence, 1, (_, timeMs, record) => {
       found = { timeMs, record: record as MoveRecord };
     });
     return found!;
   }
 
   #batchOf(sequence: number): Batch {
-    let [low, high] = [this.#head, this.#batches.length - 1];
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if (this.#batches[middle]!.first <= sequence) low = middle;
-      else high = middle - 1;
-    }
-    const batch = this.#batches[low]!;
-    assert(sequence >= batch.first, "a recent record is in a batch");
-    return batch;
+    const batches = this.#batches;
+    const after = lowerBound(batches.length, (i) => batches.at(i).first > sequence);
+    assert(after > 0, "a recent record is in a batch");
+    return batches.at(after - 1);
   }
 }
 
-function movesIn(payload: Buffer): number {
+/** @returns Bytes of a batch to be left out. */
+function gapsIn(payload: Buffer): number {
   let bytes = 0;
   for (let at = 0; at < payload.length;) {
     const recordBytes = payload.readUInt32LE(at);
-    if (payload[at + TYPE_AT] === RecordType.MOVE) bytes += recordBytes;
+    if (payload[at + TYPE_AT] !== RecordType.MOVE) bytes += recordBytes - GAP_BYTES;
     at += recordBytes;
   }
   return bytes;
+}
+
+/** Copies the moves of a batch, and of each other record only a length. */
+function copyMoves(payload: Buffer, to: Buffer, start: number): void {
+  let kept = start;
+  for (let at = 0; at < payload.length;) {
+    const end = at + payload.readUInt32LE(at);
+    if (payload[at + TYPE_AT] === RecordType.MOVE) kept += payload.copy(to, kept, at, end);
+    else kept = to.writeUInt32LE(GAP_BYTES, kept);
+    at = end;
+  }
+}
+
+/** Notes where each record of a batch begins. */
+function indexBatch(batch: Batch): void {
+  const { chunk, start, recordCount } = batch;
+  let at = start + OFFSET_BYTES * recordCount;
+  for (let i = 0; i < recordCount; i++) {
+    chunk.bytes.writeUInt32LE(at, start + OFFSET_BYTES * i);
+    at += chunk.bytes.readUInt32LE(at);
+  }
+  batch.isIndexed = true;
 }

@@ -1,6 +1,6 @@
 /** The records of one event in memory. */
 import { expect, test } from "vitest";
-import { EventChain } from "../../../persistence/history/event-chain.ts";
+import { EventChain } from "../../../persistence/history/recent-changes.ts";
 
 const BLOCK = 4;
 const RECORDS = 40;
