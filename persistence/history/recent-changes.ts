@@ -139,7 +139,7 @@ export class RecentChanges implements Observer {
     this.#readEffects();
     const chain = this.#chains.get(partition);
     if (chain === undefined) {
-      return since >= (this.#state!.sequences.get(partition) ?? 0) ? undefined : null;
+      return since >= (this.#state!.sequences.get(partition) ?? this.since) ? undefined : null;
     }
     chain.trim(this.#moves.first);
     return since < chain.before ? null : chain;
@@ -168,7 +168,8 @@ export class RecentChanges implements Observer {
    * @returns Ends it.
    */
   watch(partition: number, onChanged: () => void): () => void {
-    const chain = this.#chainOf(partition);
+    // An event without a number is deleted, and what memory had of it is dropped.
+    const chain = this.#chainOf(partition, this.since);
     chain.watchers.add(onChanged);
     // Changes that were decided before this call may not be on disk yet.
     if (chain.last > this.#durable) this.#touch(chain);
@@ -211,10 +212,11 @@ export class RecentChanges implements Observer {
     }
   }
 
-  #chainOf(partition: number): EventChain {
+  /** @param unknown - The last record of an event that the state does not have. */
+  #chainOf(partition: number, unknown = 0): EventChain {
     let chain = this.#chains.get(partition);
     if (chain === undefined) {
-      const before = this.#state!.sequences.get(partition) ?? 0;
+      const before = this.#state!.sequences.get(partition) ?? unknown;
       this.#chains.set(partition, (chain = new EventChain(partition, before)));
     }
     return chain;

@@ -30,6 +30,7 @@ import { isRefused } from "../../engine/results.ts";
 import type { Etcd } from "../cluster/etcd.ts";
 import { openEtcd } from "../cluster/member.ts";
 import type { ClusterOptions } from "../cluster/options.ts";
+import { RecentChanges } from "../history/recent-changes.ts";
 import {
   openEngine,
   type OpenOptions,
@@ -38,7 +39,7 @@ import {
   type Store,
   systemCaller,
 } from "../store/open-engine.ts";
-import { type Change, History } from "./history.ts";
+import { type Change, follow, refusePosition } from "./history.ts";
 import {
   Acting,
   type Areas,
@@ -189,13 +190,18 @@ export type Changed<Body> = Body & { readonly id: number };
  */
 export class Frontrow {
   readonly #acting: Acting;
-  readonly #history: History;
+  readonly #recent: RecentChanges;
   readonly #closing: AbortController;
   readonly #etcd: Etcd | undefined;
 
-  private constructor(acting: Acting, history: History, closing: AbortController, etcd?: Etcd) {
+  private constructor(
+    acting: Acting,
+    recent: RecentChanges,
+    closing: AbortController,
+    etcd?: Etcd,
+  ) {
     this.#acting = acting;
-    this.#history = history;
+    this.#recent = recent;
     this.#closing = closing;
     this.#etcd = etcd;
   }
@@ -206,14 +212,14 @@ export class Frontrow {
     const { organization, cluster: host, ...options } = given ?? {};
     const refusal = refuseArguments({ folder: options.folder });
     if (refusal !== null) throw new Refused(refusal);
-    const history = new History();
+    const recent = new RecentChanges();
     const joined = joinCluster(host);
     let store: Store | undefined;
     try {
-      store = await openEngine({ ...options, cluster: joined?.options }, history);
+      store = await openEngine({ ...options, cluster: joined?.options }, recent);
       const caller = await store.callerFor(organization ?? "default");
       const acting = new Acting(store, caller);
-      return new Frontrow(acting, history, new AbortController(), joined?.etcd);
+      return new Frontrow(acting, recent, new AbortController(), joined?.etcd);
     } catch (error) {
       await store?.close();
       await joined?.etcd.close();
@@ -226,7 +232,7 @@ export class Frontrow {
     const actor = { kind: ActorKind.ORGANIZATION, id };
     const caller = id === 0 ? systemCaller(tenantId) : { actor, tenantId, organizationId: id };
     const acting = new Acting(this.#acting.store, caller);
-    return new Frontrow(acting, this.#history, this.#closing, this.#etcd);
+    return new Frontrow(acting, this.#recent, this.#closing, this.#etcd);
   }
 
   /** Resolves once everything is on disk and another process can open the folder. */
@@ -491,9 +497,9 @@ export class Frontrow {
    * gap, once it is on disk. The iteration ends when the event is deleted, the store is closed, or
    * the signal is aborted.
    *
-   * Changes are kept in memory from the moment the store is opened: at least the newest 50,000
-   * seats and areas, of all events together. The iteration of a reader that falls further behind
-   * throws a `Refused` with the code HISTORY_GONE.
+   * Changes are kept in memory from the moment the store is opened, up to 32 MiB of all events
+   * together: those of tens of thousands of calls. The iteration of a reader that falls further
+   * behind throws a `Refused` with the code HISTORY_GONE.
    *
    * @param since - The sequence in the result of `seats` or `areas`, or in the last change read.
    * @returns The changes; HISTORY_GONE when changes after `since` are no longer kept. Then read
@@ -507,10 +513,11 @@ export class Frontrow {
     Result<AsyncGenerator<Change, void, undefined>, NotOwn | "HISTORY_GONE" | "VALIDATION_FAILED">
   > {
     const event = await this.events.get(eventId);
-    const refusal = event.ok ? this.#history.refuse(since) : event;
+    if (!event.ok) return event;
+    const refusal = refusePosition(this.#recent, since);
     if (refusal !== null) return refusal;
     const end = AbortSignal.any([this.#closing.signal, ...(signal === undefined ? [] : [signal])]);
-    return { ok: true, value: this.#history.follow(eventId, since, end) };
+    return { ok: true, value: follow(this.#recent, event.value, since, end) };
   }
 }
 

@@ -1,12 +1,15 @@
 /** Subscriptions: every change once, in order, from any position that is kept. */
 import { expect, test } from "vitest";
-import { apply } from "../../../engine/apply.ts";
+import { apply, noteSequence } from "../../../engine/apply.ts";
+import type { EventRow } from "../../../engine/catalog.ts";
 import { State } from "../../../engine/state.ts";
-import { History } from "../../../persistence/library/history.ts";
+import { RecentChanges } from "../../../persistence/history/recent-changes.ts";
+import { follow, refusePosition } from "../../../persistence/library/history.ts";
 import { type Change, Refused, valueOf } from "../../../persistence/library/library.ts";
 import { BoxOffice } from "../../support/box-office.ts";
 import { World } from "../../support/engine.ts";
 import { area, layoutOf, section } from "../../support/layout.ts";
+import { keepBatch } from "../../support/store.ts";
 
 interface Reader {
   /** What has arrived so far. */
@@ -16,7 +19,7 @@ interface Reader {
 }
 
 /** Reads changes as they come. */
-async function follow(office: BoxOffice, since: number, signal?: AbortSignal): Promise<Reader> {
+async function read(office: BoxOffice, since: number, signal?: AbortSignal): Promise<Reader> {
   const options = signal === undefined ? {} : { signal };
   const subscribed = await office.frontrow.subscribe(office.eventId, since, options);
   const changes: Change[] = [];
@@ -43,7 +46,7 @@ test("a change names its call, its hold and the new states; the last is the dele
   const office = await BoxOffice.open();
   const { frontrow, eventId, labels, priceId } = office;
   const since = await sequenceOf(office);
-  const reader = await follow(office, since);
+  const reader = await read(office, since);
   await frontrow.lock(eventId, { ...office.selection("ann", ["A1"], 2), holdType: "CART" });
   await frontrow.sell(eventId, office.selection("ann", ["A1"]));
   await frontrow.prices.unassign(eventId, { seats: [{ objectId: labels.idOf("A3") }] });
@@ -84,7 +87,7 @@ test("a hold that ends by itself is a change", async () => {
   const office = await BoxOffice.open();
   const { frontrow, eventId } = office;
   valueOf(await frontrow.organizations.replaceHoldTypes([{ name: "BLINK", ttlSeconds: 1 }]));
-  const reader = await follow(office, await sequenceOf(office));
+  const reader = await read(office, await sequenceOf(office));
   await frontrow.lock(eventId, { ...office.selection("ann", ["A1"], 1), holdType: "BLINK" });
   await arrived(reader, 2);
   expect(reader.changes[1]).toMatchObject({
@@ -99,7 +102,7 @@ test("a hold that ends by itself is a change", async () => {
 test("a price that is deleted takes its seats and areas from the listing", async () => {
   const office = await BoxOffice.open();
   const { frontrow, eventId, priceId } = office;
-  const reader = await follow(office, await sequenceOf(office));
+  const reader = await read(office, await sequenceOf(office));
   valueOf(await frontrow.prices.delete(eventId, priceId));
   await finish(office, reader);
   const [change] = reader.changes;
@@ -111,7 +114,7 @@ test("a price that is deleted takes its seats and areas from the listing", async
 test("a new layout changes the seats and areas that it adds and removes", async () => {
   const office = await BoxOffice.open();
   const { frontrow, schemaId, labels } = office;
-  const reader = await follow(office, await sequenceOf(office));
+  const reader = await read(office, await sequenceOf(office));
   const stored = valueOf(await frontrow.layouts.get(schemaId));
   const [removedSeat] = stored.seats;
   const removedArea = stored.sectors.find(({ ga }) => ga)!;
@@ -127,19 +130,19 @@ test("a new layout changes the seats and areas that it adds and removes", async 
   const nothing = { state: null, priceId: null, expiresAtMs: null };
   expect(change!.call).toBe("layout");
   expect(change!.seats).toEqual([
-    { seatId: newSeat.id, ...nothing },
     { seatId: labels.idOf("A1"), ...nothing },
+    { seatId: newSeat.id, ...nothing },
   ]);
   expect(change!.areas).toMatchObject([
-    { capacity: 0 },
     { areaId: removedArea.id, capacity: 0, active: 0, sold: 0 },
+    { capacity: 0 },
   ]);
 });
 
 test("an event that moves to another schema loses its seats and areas", async () => {
   const office = await BoxOffice.open();
   const { frontrow, eventId } = office;
-  const reader = await follow(office, await sequenceOf(office));
+  const reader = await read(office, await sequenceOf(office));
   const [venue] = valueOf(await frontrow.venues.list());
   const other = valueOf(await frontrow.schemas.create({ name: "Foyer", venueId: venue!.id }));
   const { name, start, endDate } = valueOf(await frontrow.events.get(eventId));
@@ -160,7 +163,7 @@ test("changes since a sequence come first, and changes of other events never", a
   const second = await office.putOnSale();
   await frontrow.lock(second, office.selection("ben", ["A2"]));
   office.eventId = first;
-  const reader = await follow(office, since);
+  const reader = await read(office, since);
   await frontrow.lock(second, office.selection("ben", ["A3"]));
   await frontrow.lock(first, office.selection("cem", ["A3"]));
   await finish(office, reader);
@@ -169,17 +172,30 @@ test("changes since a sequence come first, and changes of other events never", a
   expect(sequences).toEqual([...sequences].sort((a, b) => a - b));
 });
 
-/** A history that has observed the records of the world, none of which is on disk. */
-function historyOf({ journal }: World): History {
-  const history = new History();
+/** Recent changes of the world's records, of which none is reported as durable. */
+function recentOf({ journal }: World, bytesMax?: number): RecentChanges {
+  const recent = new RecentChanges(bytesMax);
   const state = new State();
-  history.begin(state, 0);
-  for (const { sequence, timeMs, record } of journal.kept) {
-    history.beforeApply(sequence, timeMs, record);
+  recent.begin(state, 0);
+  for (const kept of journal.kept) {
+    const { sequence, timeMs, record } = kept;
+    recent.beforeApply(sequence, timeMs, record);
+    noteSequence(state, sequence, record);
     apply(state, record, timeMs, sequence);
+    keepBatch(recent, [kept]);
   }
-  return history;
+  return recent;
 }
+
+/** Memory of a few batches. */
+const BYTES_OF_FEW = 3_000;
+
+function eventOf({ engine, eventId }: World): EventRow {
+  return engine.state.catalog.events.get(eventId)!;
+}
+
+/** Never aborted. */
+const { signal: SIGNAL } = new AbortController();
 
 test("a new status and an unused price are no changes for a subscriber", async () => {
   const world = new World([area("Pit", 10)]);
@@ -189,30 +205,30 @@ test("a new status and an unused price are no changes for a subscriber", async (
   world.clock.timeMs += 1;
   const [unused] = world.must("createPrices", caller, { eventId, body: [{ name: "B", eventId }] });
   world.must("deletePrice", caller, { eventId, priceId: unused!.id });
+  const event = eventOf(world);
   world.must("deleteEvent", caller, { eventId });
-  const history = historyOf(world);
-  history.durable(world.engine.sequence);
+  const recent = recentOf(world);
+  recent.durable(world.engine.sequence);
   const calls: string[] = [];
-  const signal = new AbortController().signal;
-  for await (const { call } of history.follow(eventId, 0, signal)) calls.push(call);
+  for await (const { call } of follow(recent, event, 0, SIGNAL)) calls.push(call);
   expect(calls).toEqual(["prices", "lock", "deleteevent"]);
 });
 
 test("a change is delivered only once it is on disk", async () => {
   const world = new World([section("Stalls", { A: "1 2 3" })]);
   for (const label of ["A1", "A2", "A3"]) world.book("lock", world.selection("ann", label));
-  const history = historyOf(world);
-  const changes = history.follow(world.eventId, 0, new AbortController().signal);
+  const recent = recentOf(world);
+  const changes = follow(recent, eventOf(world), 0, SIGNAL);
   const last = world.engine.sequence;
   const delivered: Change[] = [];
-  const read = async () => {
+  const readThree = async () => {
     for await (const change of changes) if (delivered.push(change) === 3) return;
   };
-  const reading = read();
-  history.durable(last - 3);
+  const reading = readThree();
+  recent.durable(last - 3);
   await new Promise(setImmediate);
   expect(delivered.map(({ call }) => call)).toEqual(["prices"]);
-  history.durable(last - 1);
+  recent.durable(last - 1);
   await reading;
   expect(delivered.map(({ sequence }) => sequence).slice(1)).toEqual([last - 2, last - 1]);
 });
@@ -242,9 +258,9 @@ test("an aborted signal and a closed store end the iteration", async () => {
   const office = await BoxOffice.open();
   const stop = new AbortController();
   const since = await sequenceOf(office);
-  const stopped = await follow(office, since, stop.signal);
-  const open = await follow(office, since);
-  const never = await follow(office, since, AbortSignal.abort());
+  const stopped = await read(office, since, stop.signal);
+  const open = await read(office, since);
+  const never = await read(office, since, AbortSignal.abort());
   await never.ended;
   stop.abort();
   await stopped.ended;
@@ -255,54 +271,45 @@ test("an aborted signal and a closed store end the iteration", async () => {
   expect([stopped.changes, never.changes]).toEqual([[], []]);
 });
 
-/** Seats of an event whose prices change 1,000 at a time. */
-const MANY = layoutOf(
-  section("Stalls", { A: Array.from({ length: 1_000 }, (_, i) => i + 1).join(" ") }),
-  area("Pit", 10),
-);
-
-test("above 100,000 places the older half is dropped; only a slow reader notices", async () => {
-  const office = await BoxOffice.open(MANY);
-  const { frontrow } = office;
-  const quiet = office.eventId;
-  const since = await sequenceOf(office);
-  const waiting = await follow(office, since);
-  await office.putOnSale();
-  const slow = valueOf(await frontrow.subscribe(office.eventId, await sequenceOf(office)));
-  const objectId = office.labels.idOf("Stalls");
-  const [half] = valueOf(await frontrow.prices.create(office.eventId, [{ name: "Half" }]));
-  const prices = [half!.id, office.priceId];
-  for (let i = 0; i < 101; i++) {
-    const groupOfSeats = [{ objectId, assignmentId: prices[i % 2]! }];
-    valueOf(await frontrow.prices.assign(office.eventId, { groupOfSeats }));
-  }
-  await expect(slow.next()).rejects.toThrow(Refused);
-  expect(await frontrow.subscribe(quiet, since)).toMatchObject({ code: "HISTORY_GONE" });
-  await frontrow.lock(quiet, office.selection("ann", ["A1"]));
-  await arrived(waiting, 1);
-  expect(waiting.changes[0]).toMatchObject({ sessionId: "ann" });
+test("a reader behind what is kept is refused; one that has kept up goes on", async () => {
+  const world = new World([section("Stalls", { A: "1 2 3 4 5 6 7 8" })]);
+  const event = eventOf(world);
+  for (let i = 1; i <= 7; i++) world.book("lock", world.selection("ann", `A${i}`));
+  const first = world.engine.sequence;
+  const recent = recentOf(world, BYTES_OF_FEW);
+  const last = world.engine.sequence;
+  recent.durable(last - 1);
+  const keptUp = follow(recent, event, last - 1, SIGNAL);
+  const next = keptUp.next();
+  recent.durable(last);
+  expect((await next).value).toMatchObject({ sequence: first });
+  const behind = follow(recent, event, 1, SIGNAL);
+  await expect(behind.next()).rejects.toThrow(Refused);
+  expect(refusePosition(recent, 1)).toMatchObject({ code: "HISTORY_GONE" });
 });
 
 test("the newest change is kept, however many seats it has", async () => {
   const seats = Array.from({ length: 1_000 }, (_, i) => i + 1).join(" ");
-  const rows = Array.from({ length: 60 }, (_, i) => [`R${i}-`, seats] as const);
-  const world = new World([section("Stalls", Object.fromEntries(rows))], { unpriced: true });
+  const world = new World([section("Stalls", { A: seats })], { unpriced: true });
   const { caller, eventId, labels } = world;
   const assignmentId = world.createPrice("Half");
   world.priceAll();
   const groupOfSeats = [{ objectId: labels.idOf("Stalls"), assignmentId }];
   world.must("assignPrices", caller, { eventId, body: { groupOfSeats } });
-  const history = historyOf(world);
+  const recent = recentOf(world, 1);
   const last = world.engine.sequence;
-  history.durable(last);
-  const changes = history.follow(world.eventId, last - 1, new AbortController().signal);
-  const { value } = await changes.next();
+  recent.durable(last);
+  const { value } = await follow(recent, eventOf(world), last - 1, SIGNAL).next();
   expect(value).toMatchObject({ sequence: last, call: "prices" });
-  expect(history.refuse(last - 2)).toMatchObject({ code: "HISTORY_GONE" });
+  expect(refusePosition(recent, last - 2)).toMatchObject({ code: "HISTORY_GONE" });
 });
 
-test("a history that has not begun ignores the disk", () => {
-  const history = new History();
-  history.durable(1);
-  expect(history.refuse(0)).toBeNull();
+test("an event whose deletion is no longer kept → its reader is refused", async () => {
+  const world = new World([section("Stalls", { A: "1 2 3" })]);
+  const event = eventOf(world);
+  world.must("deleteEvent", world.caller, { eventId: world.eventId });
+  for (let i = 0; i < 20; i++) world.must("createVenue", world.caller, { body: { name: "Hall" } });
+  const recent = recentOf(world, 1);
+  recent.durable(world.engine.sequence);
+  await expect(follow(recent, event, 1, SIGNAL).next()).rejects.toThrow(Refused);
 });
