@@ -55,8 +55,10 @@ export interface WebhookProgram {
     /**
      * Follows the new records of the trail as far as it can be read; up to this one, all webhooks
      * are told.
+     *
+     * @returns False when the file cannot be written; then it is to be asked again.
      */
-    readonly follow: (sequence: number) => void;
+    readonly follow: (sequence: number) => boolean;
     /** @returns Null when the file cannot be read. */
     readonly list: (query: ListQuery) => DeliveryPage | null;
     readonly end: (argument: null) => void;

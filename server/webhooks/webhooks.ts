@@ -199,8 +199,13 @@ export class Webhooks {
     const { gap } = await this.#options.audit.ask({ about: "owner", eventId: "" }, ASKER);
     const isRead = gap !== AuditGap.BUSY && gap !== AuditGap.UNAVAILABLE;
     if (!this.#worker.isRunning || !isRead) return;
-    this.#followed = sequence;
-    await new Promise<void>((resolve) => this.#worker.ask("follow", sequence, () => resolve()));
+    await new Promise<void>((resolve) => {
+      this.#worker.ask("follow", sequence, (reply) => {
+        // Otherwise the next tick asks again: there may be no further record for a long time.
+        if (reply.failure === null && reply.result) this.#followed = sequence;
+        resolve();
+      });
+    });
   }
 
   #note(row: WebhookRow): Webhook {

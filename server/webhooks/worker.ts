@@ -88,8 +88,9 @@ serve<WebhookProgram>(port, {
   },
   remove: (webhookId) => void tryTo(() => courier.remove(webhookId)),
   follow(until) {
-    tryTo(() => courier.follow(until));
+    const isDone = tryTo(() => courier.follow(until));
     wake(0);
+    return isDone;
   },
   list({ webhookId, offset, limit }) {
     let page: DeliveryPage | null = null;

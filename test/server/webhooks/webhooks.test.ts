@@ -67,6 +67,26 @@ test("the trail is asked for new records only while a webhook is active", async 
   expect(ask).toHaveBeenCalledOnce();
 });
 
+test("records that the thread could not follow are given to it again, without a new one", async () => {
+  const { world, services, a } = new TestServer();
+  const program = programOf(`import { parentPort } from "node:worker_threads";
+    let asked = 0;
+    parentPort.on("message", ({ name, id }) => {
+      if (name === "end") parentPort.close();
+      if (name !== "follow") return;
+      asked += 1;
+      parentPort.postMessage({ event: "report", value: String(asked) });
+      parentPort.postMessage({ id, result: asked > 1 });
+    });`);
+  const reports: string[] = [];
+  const { audit } = services;
+  webhooksOf(world, { audit, program, report: (asked) => reports.push(asked) }).begin();
+  world.must("createWebhook", a.caller, {
+    body: { url: "https://odeon.example/", events: ["change"] },
+  });
+  await vi.waitFor(() => expect(reports).toEqual(["1", "2"]), 5_000);
+});
+
 test("the thread has a heap of at most 1 GiB, with at most 16 MiB for new objects", async () => {
   const { world, services, a } = new TestServer();
   const limits = await new Promise<string>((report) => {
