@@ -146,6 +146,8 @@ export const AuditGap = {
   NO_EVENT: "no event",
   /** The moment is before the beginning of the trail. */
   TOO_EARLY: "too early",
+  /** A part of the trail that the answer needs is damaged. */
+  DAMAGED: "damaged",
   /** The record does not exist yet. */
   TOO_LATE: "too late",
   /** More transitions match than can be sorted by anything but their time. */

@@ -19,6 +19,7 @@ import {
 import type { Scheduler } from "../disk/clock.ts";
 import type { Disk } from "../disk/disk.ts";
 import { Malformed } from "../disk/faults.ts";
+import { SqlFault } from "../disk/sqlite.ts";
 import {
   type Answering,
   emitterOf,
@@ -438,8 +439,8 @@ class Questions {
   #failed(work: Work, error: unknown): Outcome {
     const extent = work.slices?.history.answers.extent ?? null;
     this.#keeper.fail(error);
-    const isDamaged = error instanceof Malformed && extent !== null;
-    return isDamaged ? { gap: AuditGap.TOO_EARLY, extent } : UNAVAILABLE;
+    const isDamaged = error instanceof SqlFault ? error.isDamage : error instanceof Malformed;
+    return isDamaged && extent !== null ? { gap: AuditGap.DAMAGED, extent } : UNAVAILABLE;
   }
 
   #answer({ question, answering }: Work, outcome: Outcome): void {

@@ -66,7 +66,7 @@ import { shapeErrors } from "../store/shape-check.ts";
 import { type StateName, stateName } from "./history.ts";
 
 /** Why a question to the audit trail is refused. */
-export type NotInTrail = NotOwn | "OVERLOADED" | "LOG_UNAVAILABLE";
+export type NotInTrail = NotOwn | "OVERLOADED" | "LOG_UNAVAILABLE" | "HISTORY_GONE";
 
 /** A seat of an event. */
 export interface Seat extends Omit<SeatFacts, "state"> {
@@ -247,6 +247,7 @@ async function ask<K extends Exclude<keyof AuditAnswers, "reply">>(
 const GAPS = {
   [AuditGap.NO_EVENT]: ["ENTITY_NOT_FOUND", "There was no such event then."],
   [AuditGap.TOO_EARLY]: ["VALIDATION_FAILED", "This is before the beginning of the audit trail."],
+  [AuditGap.DAMAGED]: ["HISTORY_GONE", "This part of the audit trail is damaged."],
   [AuditGap.TOO_LATE]: ["VALIDATION_FAILED", "This is after the last record."],
   [AuditGap.TOO_MANY]: [
     "VALIDATION_FAILED",

@@ -119,6 +119,7 @@ type Missing = Exclude<AuditOutcome<never>, { readonly gap: null }>;
 function refuseGap({ gap, extent }: Missing, since: number): Problem {
   switch (gap) {
     case AuditGap.TOO_EARLY:
+    case AuditGap.DAMAGED:
     case AuditGap.TOO_LATE:
       return historyGone(since, extent?.firstSequence ?? 1);
     case AuditGap.NO_EVENT:

@@ -145,7 +145,7 @@ export const EVENT_ROUTES: readonly Route[] = [
     query: { ...PAGE_QUERY, ...SEAT_FILTERS, asOf: AS_OF },
     hasSequence: true,
     answers: { 200: pageShape(EVENT_SEAT) },
-    problems: [400, 403, 404],
+    problems: [400, 403, 404, 410],
     handle: listEventSeats,
   }),
   route(BASE, "GET /api/private/v2.0/events/{id}/areas/", {
@@ -153,7 +153,7 @@ export const EVENT_ROUTES: readonly Route[] = [
     query: { asOf: AS_OF },
     hasSequence: true,
     answers: { 200: list(AREA) },
-    problems: [400, 403, 404],
+    problems: [400, 403, 404, 410],
     handle: (context) => {
       const { services, params, query } = context;
       if (query.asOf !== undefined) return listPastAreas(context, query.asOf);

@@ -29,7 +29,7 @@ import {
 } from "../api/page.ts";
 import { type Context, type Handled, type QueryOf, type Route, route } from "../api/route.ts";
 import { Access } from "../auth/access.ts";
-import { answer, asOfSequence, compressed, type Problem } from "../http/answers.ts";
+import { answer, asOfSequence, compressed, FrontResult, type Problem } from "../http/answers.ts";
 import { localDateTime, momentMs } from "../http/json.ts";
 import { areaView, AUDIT_ENTRY, AUDIT_TRAIL, historyView, seatView } from "../api/entities.ts";
 import { type ById, readEvent, UUID_ID } from "./handling.ts";
@@ -65,14 +65,14 @@ export const AUDIT_ROUTES: readonly Route[] = [
     params: UUID_ID,
     query: { ...PAGE_QUERY, ...FILTERS },
     answers: { 200: pageShape(AUDIT_ENTRY, { trail: AUDIT_TRAIL }) },
-    problems: [400, 403, 404],
+    problems: [400, 403, 404, 410],
     handle: listTransitions,
   }),
   route(BASE, "GET /api/private/v2.0/events/{id}/history/", {
     params: UUID_ID,
     query: { since: HISTORY_SINCE },
     answers: { 200: EVENT_HISTORY },
-    problems: [400, 403, 404],
+    problems: [400, 403, 404, 410],
     handle: readHistory,
   }),
 ];
@@ -201,6 +201,11 @@ function refuseGap({ gap, extent }: Missing, field: string, asked: unknown): Pro
       return { refused: Result.ENTITY_NOT_FOUND, detail: "There was no such event then." };
     case AuditGap.TOO_EARLY:
       return range(`is before the beginning of the audit trail, record ${extent?.firstSequence}`);
+    case AuditGap.DAMAGED:
+      return {
+        refused: FrontResult.HISTORY_GONE,
+        detail: "This part of the audit trail is damaged, and cannot be read any more.",
+      };
     case AuditGap.TOO_LATE:
       return range(`is after the last record, ${extent?.lastSequence}`);
     case AuditGap.TOO_MANY:

@@ -260,7 +260,7 @@ test("the log is archived between two slices of a question → it begins again, 
   expect(outcomeIn(said, 1)).toMatchObject({ gap: null, extent: { lastSequence: mark.sequence } });
 });
 
-test("a damaged chunk → its event is too early to tell, an operator hears, and others are answered", async () => {
+test("a damaged chunk → its past is gone, an operator hears, and others are answered", async () => {
   const { folder, service, ask, run, said, mark, tasks } = await local();
   service.post({ id: 1, name: "follow", argument: { mark, isIdle: true } });
   const sql = openSqlWriter(path.join(folder, AUDIT_FILE));
@@ -272,7 +272,7 @@ test("a damaged chunk → its event is too early to tell, an operator hears, and
   sql.close();
   ask(2, "1", ALL);
   while (tasks.length > 0) run();
-  expect(outcomeIn(said, 2)).toMatchObject({ gap: AuditGap.TOO_EARLY });
+  expect(outcomeIn(said, 2)).toMatchObject({ gap: AuditGap.DAMAGED });
   const failure = expect.stringContaining("another digest");
   expect(said).toContainEqual({ event: "report", value: { kind: "failed", failure } });
   ask(3, "1", OWNER);
