@@ -115,9 +115,15 @@ export function removeFilesBeside(path: string): void {
   }
 }
 
-/** @returns The first problem found by SQLite; null for a sound file. */
-export function problemIn(sql: SqlFile): string | null {
-  const problem = sql.row("PRAGMA quick_check(1)")?.["quick_check"];
+/**
+ * @param check - The quick one does not compare indexes with their tables.
+ * @returns The first problem found by SQLite; null for a sound file.
+ */
+export function problemIn(
+  sql: SqlFile,
+  check: "quick_check" | "integrity_check" = "quick_check",
+): string | null {
+  const problem = sql.row(`PRAGMA ${check}(1)`)?.[check];
   return problem === "ok" ? null : String(problem);
 }
 

@@ -17,8 +17,8 @@ import {
   SqlFault,
   type SqlFile,
   type SqlRow,
+  type SqlValue,
 } from "../disk/sqlite.ts";
-import { isCount } from "../log/bytes.ts";
 import type { ChainMark } from "../log/log-reader.ts";
 
 export const AUDIT_FILE = "audit.sqlite";
@@ -29,34 +29,40 @@ const LEVEL = 3;
 /**
  * `events` has a row for each event, also a deleted one; `prices` has the present ones. `versions`
  * has each layout of a schema, and each change of an organization's `bookingEnabled`, because these
- * change many events at once. `chunks` has the other records of an event, in order.
+ * change many events at once. `chunks` has the other records of an event, in order. The digest of a
+ * row is of its other columns.
  */
 const SCHEMA = `
 CREATE TABLE history (
   format INTEGER NOT NULL, storeId TEXT NOT NULL, sequence INTEGER NOT NULL,
-  markSequence INTEGER, markChain TEXT, firstSequence INTEGER NOT NULL, firstTimeMs INTEGER NOT NULL
+  markSequence INTEGER, markChain TEXT, firstSequence INTEGER NOT NULL, firstTimeMs INTEGER NOT NULL,
+  digest INTEGER NOT NULL
 );
 CREATE TABLE events (
   partition INTEGER PRIMARY KEY, eventId TEXT NOT NULL, organizationId INTEGER NOT NULL,
-  schemaId INTEGER NOT NULL, created INTEGER NOT NULL, removed INTEGER
+  schemaId INTEGER NOT NULL, created INTEGER NOT NULL, removed INTEGER,
+  digest INTEGER NOT NULL
 );
 CREATE INDEX eventsById ON events (eventId, partition);
 CREATE INDEX eventsOfOrganization ON events (organizationId);
-CREATE TABLE prices (id INTEGER PRIMARY KEY, partition INTEGER NOT NULL);
+CREATE TABLE prices (
+  id INTEGER PRIMARY KEY, partition INTEGER NOT NULL, digest INTEGER NOT NULL
+);
 CREATE TABLE versions (
   kind TEXT NOT NULL, owner INTEGER NOT NULL, sequence INTEGER NOT NULL, timeMs INTEGER NOT NULL,
-  actorKind INTEGER NOT NULL, actorId INTEGER NOT NULL, body BLOB,
+  actorKind INTEGER NOT NULL, actorId INTEGER NOT NULL, body BLOB, digest INTEGER NOT NULL,
   PRIMARY KEY (kind, owner, sequence)
 ) WITHOUT ROWID;
 CREATE TABLE chunks (
   partition INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
-  lastMs INTEGER NOT NULL, moves INTEGER NOT NULL, digest INTEGER NOT NULL,
-  image BLOB, records BLOB NOT NULL,
+  lastMs INTEGER NOT NULL, moves INTEGER NOT NULL, image BLOB, records BLOB NOT NULL,
+  digest INTEGER NOT NULL,
   PRIMARY KEY (partition, first)
 );
 CREATE INDEX chunksByLast ON chunks (last, partition);
-CREATE TABLE replies (id TEXT PRIMARY KEY, body TEXT NOT NULL);
+CREATE TABLE replies (id TEXT PRIMARY KEY, body TEXT NOT NULL, digest INTEGER NOT NULL);
 `;
+const TABLES = ["history", "events", "prices", "versions", "chunks", "replies"] as const;
 
 /** The row of the table `history`. */
 export interface HistoryRow {
@@ -108,9 +114,12 @@ export interface Chunk {
   readonly moves: number;
   /** The event before the records; null when it continues the chunk before. */
   readonly image: Buffer | null;
-  /** For each record: its number in eight bytes, and its bytes as in the log. */
+  /** As by `ColumnWriter`. */
   readonly records: Buffer;
 }
+
+/** A chunk, compressed. */
+export type PackedChunk = Chunk & { readonly isPacked: true };
 
 /** A chunk without its content. */
 export type ChunkHead = Pick<Chunk, "first" | "last" | "moves"> & { readonly hasImage: boolean };
@@ -127,8 +136,7 @@ export class Archive {
     try {
       if (this.#sql.row("SELECT 1 FROM sqlite_schema") === undefined) {
         this.#sql.execute(`BEGIN IMMEDIATE;${SCHEMA}`);
-        const insert = "INSERT INTO history VALUES (?, ?, 0, NULL, NULL, 1, 0)";
-        this.#sql.run(insert, FORMATS.trail.version, storeId);
+        this.#put("history", FORMATS.trail.version, storeId, 0, null, null, 1, 0);
         this.#sql.execute("COMMIT");
       }
       this.#storeId = storeId;
@@ -156,15 +164,9 @@ export class Archive {
       write();
       const { sequence, mark, firstSequence, firstTimeMs } = row;
       const chain = mark === null ? null : Buffer.from(mark.chain).toString("hex");
-      this.#sql.run(
-        `UPDATE history SET sequence = ?, markSequence = ?, markChain = ?, firstSequence = ?,
-         firstTimeMs = ?`,
-        sequence,
-        mark?.sequence ?? null,
-        chain,
-        firstSequence,
-        firstTimeMs,
-      );
+      const end = [sequence, mark?.sequence ?? null, chain, firstSequence, firstTimeMs];
+      this.#sql.run("DELETE FROM history");
+      this.#put("history", FORMATS.trail.version, this.#storeId, ...end);
       this.#sql.execute("COMMIT");
     } catch (error) {
       this.#sql.execute("ROLLBACK");
@@ -181,39 +183,42 @@ export class Archive {
     created,
     removed,
   }: ArchivedEvent): void {
-    const insert = "INSERT OR REPLACE INTO events VALUES (?, ?, ?, ?, ?, ?)";
-    this.#sql.run(insert, partition, eventId, organizationId, schemaId, created, removed);
+    this.#put("events", partition, eventId, organizationId, schemaId, created, removed);
   }
 
   /** @param partition - Null when the price was removed. */
   putPrice(id: number, partition: number | null): void {
     if (partition === null) this.#sql.run("DELETE FROM prices WHERE id = ?", id);
-    else this.#sql.run("INSERT OR REPLACE INTO prices VALUES (?, ?)", id, partition);
+    else this.#put("prices", id, partition);
   }
 
   putVersion({ kind, owner, sequence, timeMs, actor, body }: Version): void {
-    const insert = "INSERT OR REPLACE INTO versions VALUES (?, ?, ?, ?, ?, ?, ?)";
-    this.#sql.run(insert, kind, owner, sequence, timeMs, actor.kind, actor.id, body);
+    this.#put("versions", kind, owner, sequence, timeMs, actor.kind, actor.id, body);
   }
 
-  putChunk(chunk: Chunk): void {
-    const { partition, first, last, lastMs, moves } = chunk;
-    const image = chunk.image === null ? null : deflateSync(chunk.image, { level: LEVEL });
-    const records = deflateSync(chunk.records, { level: LEVEL });
-    const digest = digestOf({ partition, first, last }, image, records);
-    const insert = "INSERT OR REPLACE INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
-    this.#sql.run(insert, partition, first, last, lastMs, moves, digest, image, records);
+  putChunk({ partition, first, last, lastMs, moves, image, records }: PackedChunk): void {
+    this.#put("chunks", partition, first, last, lastMs, moves, image, records);
+  }
+
+  /** Adds a row, or replaces it. */
+  #put(table: (typeof TABLES)[number], ...values: SqlValue[]): void {
+    const places = "?, ".repeat(values.length);
+    this.#sql.run(
+      `INSERT OR REPLACE INTO ${table} VALUES (${places}?)`,
+      ...values,
+      digestOf(values),
+    );
   }
 
   /** @param body - Null when the reply was dropped. */
   putReply(id: string, body: string | null): void {
     if (body === null) this.#sql.run("DELETE FROM replies WHERE id = ?", id);
-    else this.#sql.run("INSERT OR REPLACE INTO replies VALUES (?, ?)", id, body);
+    else this.#put("replies", id, body);
   }
 
   reply(id: string): string | null {
-    const row = this.#sql.row("SELECT body FROM replies WHERE id = ?", id);
-    return row === undefined ? null : String(row["body"]);
+    const row = this.#sql.row("SELECT * FROM replies WHERE id = ?", id);
+    return row === undefined ? null : String(intact("replies", row)["body"]);
   }
 
   /** The newest event with the id. */
@@ -244,7 +249,8 @@ export class Archive {
 
   /** Ids of the prices that exist, and their partitions. */
   *prices(): Generator<readonly [id: number, partition: number]> {
-    for (const { id, partition } of this.#sql.rows("SELECT * FROM prices")) {
+    for (const row of this.#sql.rows("SELECT * FROM prices")) {
+      const { id, partition } = intact("prices", row);
       yield [Number(id), Number(partition)];
     }
   }
@@ -271,7 +277,7 @@ export class Archive {
     const select = `SELECT * FROM versions WHERE kind = ? AND owner = ? AND ${which} LIMIT 1`;
     const row = this.#sql.row(select, kind, owner, at);
     if (row === undefined) return undefined;
-    const { sequence, timeMs, actorKind, actorId, body } = row;
+    const { sequence, timeMs, actorKind, actorId, body } = intact("versions", row);
     const actor = { kind: Number(actorKind), id: Number(actorId) } as Actor;
     const times = { sequence: Number(sequence), timeMs: Number(timeMs) };
     return { kind, owner, ...times, actor, body: Buffer.isBuffer(body) ? body : null };
@@ -298,25 +304,16 @@ export class Archive {
       partition,
       at,
     );
-    const what = `a chunk of event ${partition} from record ${at} on`;
-    if (row === undefined) throw new Malformed(what, "none");
-    const [first, last] = [Number(row["first"]), Number(row["last"])];
-    const image = row["image"] as Buffer | null;
-    const records = row["records"] as Buffer;
-    if (
-      !Buffer.isBuffer(records) ||
-      digestOf({ partition, first, last }, image, records) !== row["digest"]
-    ) {
-      throw new Malformed(`an intact ${what.slice(2)}`, "another digest");
-    }
+    if (row === undefined) throw new Malformed(`a chunk of event ${partition} at ${at}`, "none");
+    const { first, last, lastMs, moves, image, records } = intact("chunks", row);
     return {
       partition,
-      first,
-      last,
-      lastMs: Number(row["lastMs"]),
-      moves: Number(row["moves"]),
-      image: image === null ? null : inflateSync(image),
-      records: inflateSync(records),
+      first: Number(first),
+      last: Number(last),
+      lastMs: Number(lastMs),
+      moves: Number(moves),
+      image: image === null ? null : inflateSync(image as Buffer),
+      records: inflateSync(records as Buffer),
     };
   }
 
@@ -375,19 +372,29 @@ export class Archive {
   }
 }
 
-type ChunkPlace = Pick<Chunk, "partition" | "first" | "last">;
+/** @returns The chunk for `putChunk`. Cost: compresses it. */
+export function packed(chunk: Chunk): PackedChunk {
+  const image = chunk.image === null ? null : deflateSync(chunk.image, { level: LEVEL });
+  return { ...chunk, image, records: deflateSync(chunk.records, { level: LEVEL }), isPacked: true };
+}
 
-function digestOf(
-  { partition, first, last }: ChunkPlace,
-  image: Buffer | null,
-  records: Buffer,
-): number {
-  const head = Buffer.from(`${partition} ${first} ${last} ${image === null}`);
-  return crc32(records, crc32(image ?? "", crc32(head)));
+function digestOf(values: readonly SqlValue[]): number {
+  const add = (digest: number, value: SqlValue) =>
+    crc32(Buffer.isBuffer(value) ? value : `${String(value)}\n`, digest);
+  return values.reduce(add, 0);
+}
+
+/** @throws Malformed when the row is not as it was written. */
+function intact(table: string, row: SqlRow): SqlRow {
+  const values = Object.values(row) as SqlValue[];
+  const digest = values.pop();
+  if (digestOf(values) === digest) return row;
+  const key = values.slice(0, 2).map(String).join(", ");
+  throw new Malformed(`an intact row ${key} of ${table}`, "another digest");
 }
 
 function eventIn(row: SqlRow): ArchivedEvent {
-  const { partition, eventId, organizationId, schemaId, created, removed } = row;
+  const { partition, eventId, organizationId, schemaId, created, removed } = intact("events", row);
   const ids = { organizationId: Number(organizationId), schemaId: Number(schemaId) };
   const life = { created: Number(created), removed: removed === null ? null : Number(removed) };
   return { partition: Number(partition), eventId: String(eventId), ...ids, ...life };
@@ -400,9 +407,7 @@ export function readHistoryRow(sql: SqlFile, storeId: string): HistoryRow {
   const { format, sequence, markSequence, markChain, firstSequence, firstTimeMs } = row;
   ensureFormat(FORMATS.trail, Number(format));
   if (row["storeId"] !== storeId) throw new Malformed(`store ${storeId}`, String(row["storeId"]));
-  if (![sequence, firstSequence, firstTimeMs].every(isCount)) {
-    throw new Malformed("whole numbers in the row of a history", JSON.stringify(row));
-  }
+  intact("history", row);
   const chain = typeof markChain === "string" ? Buffer.from(markChain, "hex") : null;
   return {
     storeId,
@@ -456,13 +461,9 @@ export function auditedSequence(disk: ReadDisk, folder: string, storeId: string)
 /** Names of the actor kinds; index: an `ActorKind`. */
 export const ACTOR_NAMES = ["SYSTEM", "ORGANIZATION", "TENANT", "ACCOUNT"] as const;
 
-/** @returns The first problem in the chunks of an archive; null when they are intact. */
-export function problemInChunks(sql: SqlFile): string | null {
-  for (const row of sql.rows("SELECT * FROM chunks")) {
-    const { partition, first, last, image, records, digest } = row;
-    const place = { partition: Number(partition), first: Number(first), last: Number(last) };
-    if (digestOf(place, image as Buffer | null, records as Buffer) === digest) continue;
-    return `another digest of event ${place.partition} from record ${place.first} on`;
+/** @throws Malformed when a row is not as it was written. Cost: O(bytes). */
+export function checkRows(sql: SqlFile): void {
+  for (const table of TABLES) {
+    for (const row of sql.rows(`SELECT * FROM ${table}`)) intact(table, row);
   }
-  return null;
 }

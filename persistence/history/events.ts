@@ -3,15 +3,14 @@
  * transitions in blocks of which the last used stay in memory.
  */
 import { inflateSync } from "node:zlib";
-import { assert } from "../../engine/assert.ts";
 import type { LayoutDocument } from "../../engine/layout/document.ts";
 import { buildLayout, type Layout } from "../../engine/layout/layout.ts";
 import type { TimedRecord } from "../../engine/queries/effect.ts";
-import { decodeRecords } from "../log/codec.ts";
 import type { Archive, ArchivedEvent, ChunkHead, Version, VersionKind } from "./archive.ts";
 import { Block } from "./block.ts";
-import { EventReplay, type OnEffect, type Versions } from "./replay.ts";
-import type { EncodedRecord, Tail } from "./tail.ts";
+import { movesIn, recordsIn } from "./columns.ts";
+import { type EffectReport, EventReplay, type Versions } from "./replay.ts";
+import type { Tail } from "./tail.ts";
 
 /** Records and transitions of one slice: a few milliseconds. */
 export const SLICE_MOVES = 20_000;
@@ -19,9 +18,6 @@ export const SLICE_MOVES = 20_000;
 export const BLOCK_BYTES_MAX = 96 * 1024 * 1024;
 /** Kept layouts. */
 export const LAYOUTS_MAX = 8;
-const SEQUENCE_BYTES = 8;
-
-const NOTHING = () => {};
 
 /** Work in slices, one for each `yield`. */
 export type Slices<Value> = Generator<void, Value, void>;
@@ -129,52 +125,47 @@ export class EventHistories implements Versions {
       this.#keep(key, kept);
       return kept.block;
     }
-    const replay = kept?.replay ?? this.begin(event, span);
+    const replay = kept?.replay ?? this.#begin(event, span);
     const block = kept?.block ?? new Block(replay.last);
     let start = block.rowCount;
     let work = 0;
-    const onMove = block.addMove.bind(block);
-    const onEffect: OnEffect = (record, effect) => {
-      block.add(record, start, effect);
-      work += 1 + block.rowCount - start;
-      start = block.rowCount;
+    const report: EffectReport = {
+      onMove: block.addMove.bind(block),
+      onEffect: (record, effect) => {
+        block.add(record, start, effect);
+        work += 1 + block.rowCount - start;
+        start = block.rowCount;
+      },
     };
     for (const record of this.recordsOf(event.partition, span, replay.sequence)) {
-      replay.apply(record, onMove, onEffect);
+      replay.apply(record, report);
       if (work < this.#sliceMoves) continue;
       work = 0;
       yield;
     }
-    replay.advance(Math.min(span.end, this.sequence), onMove, onEffect);
+    replay.advance(Math.min(span.end, this.sequence), report);
     this.#keep(key, { block, replay: span.end === Infinity ? replay : null, bytes: block.bytes });
     return block;
   }
 
   /** @returns The event after a record of the span. Cost: O(seats, and transitions before it). */
   *at(event: ArchivedEvent, span: Span, sequence: number): Slices<EventReplay> {
-    const replay = this.begin(event, span);
+    const replay = this.#begin(event, span);
     let work = 0;
     for (const record of this.recordsOf(event.partition, span, replay.sequence)) {
       if (record.sequence > sequence) break;
-      replay.apply(record, () => work++, NOTHING);
+      replay.apply(record);
+      work += movesIn(record);
       if (work < this.#sliceMoves) continue;
       work = 0;
       yield;
     }
-    replay.advance(sequence, NOTHING, NOTHING);
+    replay.advance(sequence);
     return replay;
   }
 
-  /** Applies the records of a span before a record. */
-  bringBefore(replay: EventReplay, span: Span, sequence: number): void {
-    for (const record of this.recordsOf(replay.partition, span, replay.sequence)) {
-      if (record.sequence >= sequence) return;
-      replay.apply(record, NOTHING, NOTHING);
-    }
-  }
-
   /** @returns The event at the beginning of a span. */
-  begin(event: ArchivedEvent, { chunks: [first] }: Span): EventReplay {
+  #begin(event: ArchivedEvent, { chunks: [first] }: Span): EventReplay {
     if (first?.hasImage !== true) return EventReplay.before(event, this);
     const { image } = this.#archive.chunk(event.partition, first.first);
     return EventReplay.from(image!, event, this);
@@ -185,12 +176,12 @@ export class EventHistories implements Versions {
     for (const { first, last } of chunks) {
       if (last <= after) continue;
       const { records } = this.#archive.chunk(partition, first);
-      for (const record of encodedIn(records)) {
-        if (record.sequence > after) yield decoded(record);
+      for (const record of recordsIn(records, partition)) {
+        if (record.sequence > after) yield record;
       }
     }
     if (end < Infinity) return;
-    for (const record of this.#tail.recordsOf(partition, after)) yield decoded(record);
+    yield* this.#tail.recordsOf(partition, after);
   }
 
   /** To be called when the chunks of an event have changed. */
@@ -216,33 +207,6 @@ export class EventHistories implements Versions {
     this.#blocks.delete(key);
     this.#blockBytes -= kept.bytes;
   }
-}
-
-/** The records of a chunk, one after the other: the number of each, then its bytes. */
-export function joined(records: Iterable<EncodedRecord>): Buffer {
-  const parts: Buffer[] = [];
-  for (const { sequence, bytes } of records) {
-    const number = Buffer.allocUnsafe(SEQUENCE_BYTES);
-    number.writeDoubleLE(sequence);
-    parts.push(number, bytes);
-  }
-  return Buffer.concat(parts);
-}
-
-export function* encodedIn(records: Buffer): Generator<EncodedRecord> {
-  for (let at = 0; at < records.length;) {
-    const start = at + SEQUENCE_BYTES;
-    const end = start + records.readUInt32LE(start);
-    yield { sequence: records.readDoubleLE(at), bytes: records.subarray(start, end) };
-    at = end;
-  }
-}
-
-export function decoded({ sequence, bytes }: EncodedRecord): TimedRecord {
-  let found: TimedRecord | null = null;
-  decodeRecords(bytes, sequence, 1, (_, timeMs, record) => (found = { sequence, timeMs, record }));
-  assert(found !== null, "an encoded record is one record");
-  return found;
 }
 
 function documentOf(body: Buffer): LayoutDocument {

@@ -5,7 +5,7 @@
  */
 import { drain } from "../../engine/inventory/steps.ts";
 import { assert, Broken } from "../../engine/assert.ts";
-import { RecordType } from "../../engine/records.ts";
+import type { TimedRecord } from "../../engine/queries/effect.ts";
 import { State } from "../../engine/state.ts";
 import type { StorePlace } from "../disk/data-folder.ts";
 import { type Disk, namesIn, type ReadDisk } from "../disk/disk.ts";
@@ -30,16 +30,11 @@ import {
 import { startOf } from "../snapshot/file.ts";
 import { loadOldest, replayAfter } from "../snapshot/load.ts";
 import { Answers } from "./answers.ts";
-import {
-  Archive,
-  type ArchivedEvent,
-  AUDIT_FILE,
-  type ChunkHead,
-  readAuditFile,
-} from "./archive.ts";
-import { decoded, encodedIn, EventHistories, joined } from "./events.ts";
-import { type EventReplay, imageOf } from "./replay.ts";
-import { type EncodedRecord, Tail } from "./tail.ts";
+import { Archive, AUDIT_FILE, packed, type PackedChunk, readAuditFile } from "./archive.ts";
+import { ColumnWriter, movesIn, recordsIn } from "./columns.ts";
+import { EventHistories, SLICE_MOVES, type Slices, type Span } from "./events.ts";
+import { imageOf } from "./replay.ts";
+import { Tail } from "./tail.ts";
 
 /** Bytes of the log in memory, at most; more are archived. */
 export const TAIL_BYTES_MAX = 64 * 1024 * 1024;
@@ -47,8 +42,10 @@ export const TAIL_BYTES_MAX = 64 * 1024 * 1024;
 const IMAGE_MOVES_MIN = 16_384;
 /** ... and so many for each seat of the event: an image takes a few bytes a seat. */
 const IMAGE_MOVES_PER_SEAT = 2;
-/** Priced seats, counted as one transition. */
-const PRICED_PER_MOVE = 8;
+/** Transitions of a usual record, at most. */
+const MOVES_PER_RECORD_MAX = 5;
+/** Bytes of the log that are read at once: a few milliseconds. */
+const READ_BYTES = 1024 * 1024;
 const DAY_MS = 86_400_000;
 /** A longer chunk is not continued; its records take some tens of kilobytes. */
 const SHORT_MOVES_MAX = 500;
@@ -89,6 +86,7 @@ export class OpenHistory {
   readonly answers: Answers;
   readonly #options: HistoryOptions;
   #follower: LogFollower | null = null;
+  #archiving: Slices<void> | null = null;
   /** The last batch that was read. */
   #end: ChainMark | null = null;
   /** Changes of chunks so far: a question begun before one must begin again. */
@@ -106,9 +104,13 @@ export class OpenHistory {
     this.answers = new Answers(this.archive, this.histories, this.tail);
   }
 
-  /** Reads the log up to a batch that is on disk. Cost: O(bytes since the last call). */
-  follow(mark: ChainMark): void {
-    if (this.isProven && this.tail.sequence >= mark.sequence) return;
+  /**
+   * Does a slice of reading the log up to a batch that is on disk.
+   * @returns Whether it has been read.
+   */
+  followSlice(mark: ChainMark): boolean {
+    const { tail } = this;
+    if (this.isProven && tail.sequence >= mark.sequence) return true;
     const { sequence, mark: own } = this.archive.row;
     if (sequence > mark.sequence) {
       throw new Malformed(`a history up to record ${mark.sequence}`, `${sequence}`);
@@ -116,25 +118,44 @@ export class OpenHistory {
     if (own?.sequence === mark.sequence && Buffer.compare(mark.chain, own.chain) !== 0) {
       throw new Malformed("a history of this log", "one of another log of that length");
     }
-    this.readTo(mark.sequence);
-    this.isProven = true;
+    const { tailBytesMax = TAIL_BYTES_MAX } = this.#options;
+    // During archiving the tail may have twice its bytes, so that questions need not wait for it.
+    const isTooLong = tail.bytes >= tailBytesMax * (this.isArchiving ? 2 : 1);
+    if (isTooLong) this.archiveSlice();
+    else if (this.readTo(mark.sequence, tail.bytes + READ_BYTES)) this.isProven = true;
+    return tail.sequence >= mark.sequence;
   }
 
-  /** Reads the log up to a record that is on disk. */
-  readTo(sequence: number): void {
-    if (this.tail.sequence >= sequence) return;
+  /**
+   * Reads the log up to a record that is on disk.
+   * @param bytesMax - Bytes of the tail after which reading ends.
+   * @returns Whether it has the record.
+   */
+  readTo(sequence: number, bytesMax = Infinity): boolean {
+    const { tail } = this;
+    if (tail.sequence >= sequence) return true;
     const { mark: own } = this.archive.row;
-    const { openSql, tailBytesMax = TAIL_BYTES_MAX } = this.#options;
     this.#follower ??= new LogFollower({
       ...this.#options,
       start: own === null ? null : { sequence: own.sequence, mark: own },
       replay: () => {},
-      onEncoded: (records, first, count) => this.tail.add(records, first, count),
+      onEncoded: (records, first, count) => tail.add(records, first, count),
     });
     this.#follower.read(sequence, (reached) => {
       this.#end = reached;
-      if (openSql === undefined && this.tail.bytes >= tailBytesMax) this.flush();
+      return tail.bytes < bytesMax;
     });
+    return tail.sequence >= sequence;
+  }
+
+  /** True when the tail should be archived. */
+  get isFull(): boolean {
+    return this.tail.bytes >= (this.#options.tailBytesMax ?? TAIL_BYTES_MAX);
+  }
+
+  /** True between two slices of archiving. */
+  get isArchiving(): boolean {
+    return this.#archiving !== null;
   }
 
   /** True when another process or thread has added to the archive. */
@@ -142,18 +163,50 @@ export class OpenHistory {
     return this.archive.read().sequence !== this.archive.row.sequence;
   }
 
+  /** Moves the records of the tail into the archive. @param mark - As `archiveSlice`. */
+  flush(mark?: ChainMark): void {
+    while (!this.archiveSlice(mark));
+  }
+
   /**
-   * Moves the records of the tail into the archive, in one transaction.
+   * Does a slice of moving the records of the tail into the archive: compresses some of them, or at
+   * last writes all, in one transaction. Meanwhile the tail may grow.
    * @param mark - The batch that ends the tail; by default the last one that was read.
+   * @returns Whether the archive has all records.
    */
-  flush(mark = this.#end): void {
+  archiveSlice(mark?: ChainMark): boolean {
+    this.#archiving ??= this.#archive(mark);
+    const isDone = this.#archiving.next().done === true;
+    if (isDone) this.#archiving = null;
+    return isDone;
+  }
+
+  *#archive(mark?: ChainMark): Slices<void> {
     const { archive, tail, histories } = this;
-    if (tail.sequence === archive.row.sequence) return;
-    assert(mark?.sequence === tail.sequence, "a tail ends with a batch");
-    const partitions = [...tail.partitions];
-    archive.commit({ ...archive.row, sequence: tail.sequence, mark }, () => {
+    const chunks: PackedChunk[] = [];
+    const partitions = new Set<number>();
+    const { sliceMoves = SLICE_MOVES } = this.#options;
+    let from = archive.row.sequence;
+    if (tail.sequence === from) return;
+    // In a rush each round is for the records that came during the one before. A short one is not
+    // interrupted, so that there is a last one.
+    while (from < tail.sequence) {
+      const until = tail.sequence;
+      const isShort = until - from <= sliceMoves / MOVES_PER_RECORD_MAX;
+      for (const partition of tail.changedAfter(from)) {
+        const isNew = !partitions.has(partition);
+        partitions.add(partition);
+        const steps = this.#chunksOf(partition, { from, until, isNew }, chunks);
+        if (isShort) drain(steps);
+        else yield* steps;
+      }
+      from = until;
+    }
+    const end = mark ?? this.#end;
+    assert(end?.sequence === tail.sequence, "a tail ends with a batch");
+    archive.commit({ ...archive.row, sequence: tail.sequence, mark: end }, () => {
       this.#writeCatalog();
-      for (const partition of partitions) this.#archiveEvent(archive.eventAt(partition)!);
+      for (const chunk of chunks) archive.putChunk(chunk);
     });
     tail.clear();
     this.changes += 1;
@@ -169,45 +222,69 @@ export class OpenHistory {
     for (const version of versions) archive.putVersion(version);
   }
 
-  /** Archives the records of an event, with an image after many of them. */
-  #archiveEvent(event: ArchivedEvent): void {
+  /** Makes chunks of the records of an event, with an image after many of them. */
+  *#chunksOf(
+    partition: number,
+    { from, until, isNew }: Round,
+    chunks: PackedChunk[],
+  ): Slices<void> {
     const { archive, histories, tail } = this;
-    const { partition } = event;
+    const { imageMovesMin = IMAGE_MOVES_MIN, sliceMoves = SLICE_MOVES } = this.#options;
+    const event = tail.changes.events.get(partition) ?? archive.eventAt(partition)!;
     const span = histories.spansOf(event).at(-1)!;
-    const { imageMovesMin = IMAGE_MOVES_MIN } = this.#options;
-    let moves = span.chunks.reduce((sum, chunk) => sum + chunk.moves, 0);
+    let moves = isNew ? span.chunks.reduce((sum, chunk) => sum + chunk.moves, 0) : 0;
     let movesMax = imageMovesMin;
-    let replay: EventReplay | null = null;
-    let chunk = this.#lastChunk(partition, span.chunks.at(-1));
-    for (const record of tail.recordsOf(partition, 0)) {
+    let chunk = isNew ? this.#lastChunk(partition, span) : new OpenChunk(partition, null);
+    const close = () => {
+      const made = chunk.pack();
+      if (made !== null) chunks.push(made);
+    };
+    // An image is of the moment after a record of the event.
+    let last = isNew ? (span.chunks.at(-1)?.last ?? event.created - 1) : from;
+    // Where an image is due the state follows record by record, so that each is decoded once.
+    const isLong = moves + tail.countOf(partition) >= movesMax;
+    let replay = isLong ? yield* histories.at(event, span, last) : null;
+    let work = 0;
+    for (const record of tail.recordsOf(partition, from)) {
+      if (record.sequence > until) break;
       if (moves >= movesMax) {
-        replay ??= histories.begin(event, span);
-        histories.bringBefore(replay, span, record.sequence);
+        replay ??= yield* histories.at(event, span, last);
         const row = replay.event;
         const seats = row === undefined ? Infinity : replay.state.partitionOf(row).layout.seatCount;
         movesMax = Math.max(imageMovesMin, IMAGE_MOVES_PER_SEAT * seats);
         if (moves >= movesMax) {
-          chunk.writeTo(archive);
+          close();
           chunk = new OpenChunk(partition, replay.image());
           moves = 0;
+          yield;
         }
       }
-      moves += chunk.add(record);
+      const count = movesIn(record);
+      chunk.add(record);
+      moves += count;
+      work += 1 + count;
+      replay?.apply(record);
+      last = record.sequence;
+      if (work < sliceMoves) continue;
+      work = 0;
+      yield;
     }
-    chunk.writeTo(archive);
+    close();
+    yield;
   }
 
   /** Continues the last chunk of an event while it is short, so that the archive has few. */
-  #lastChunk(partition: number, last: ChunkHead | undefined): OpenChunk {
-    if (last === undefined || last.moves === 0 || last.moves > SHORT_MOVES_MAX) {
-      return new OpenChunk(partition, null);
-    }
+  #lastChunk(partition: number, { chunks }: Span): OpenChunk {
+    const last = chunks.at(-1);
+    const made = new OpenChunk(partition, null);
+    if (last === undefined || last.moves === 0 || last.moves > SHORT_MOVES_MAX) return made;
     const { image, records } = this.archive.chunk(partition, last.first);
-    const chunk = new OpenChunk(partition, image);
-    for (const record of encodedIn(records)) chunk.add(record);
+    const [...all] = recordsIn(records, partition);
     const { continuedMsMax = CONTINUED_MS_MAX } = this.#options;
-    const isOld = this.tail.oldestMs - chunk.firstMs >= continuedMsMax;
-    return isOld ? new OpenChunk(partition, null) : chunk;
+    if (this.tail.oldestMs - all[0]!.timeMs >= continuedMsMax) return made;
+    const chunk = new OpenChunk(partition, image);
+    for (const record of all) chunk.add(record);
+    return chunk;
   }
 
   /**
@@ -224,7 +301,7 @@ export class OpenHistory {
       this.#writeCatalog();
       for (const event of state.catalog.events.values()) {
         const image = imageOf(state, event, { sequence, last: state.sequenceOf(event) });
-        putImage(archive, event.partition, { sequence, timeMs, image });
+        archive.putChunk(imageChunk(event.partition, { sequence, timeMs, image }));
       }
     });
     tail.clear();
@@ -262,7 +339,7 @@ export class OpenHistory {
     const { lastMs } = archive.chunk(partition, aged.at(-1)!.first);
     const image = replay.image();
     archive.removeChunks(partition, sequence + 1);
-    putImage(archive, partition, { sequence, timeMs: lastMs, image });
+    archive.putChunk(imageChunk(partition, { sequence, timeMs: lastMs, image }));
   }
 
   close(): void {
@@ -308,70 +385,53 @@ interface PlacedImage {
 }
 
 /** A chunk without records. */
-function putImage(
-  archive: Archive,
-  partition: number,
-  { sequence, timeMs, image }: PlacedImage,
-): void {
+function imageChunk(partition: number, { sequence, timeMs, image }: PlacedImage): PackedChunk {
   const at = { first: sequence, last: sequence, lastMs: timeMs };
-  archive.putChunk({ partition, ...at, moves: 0, image, records: Buffer.alloc(0) });
+  return packed({ partition, ...at, moves: 0, image, records: new ColumnWriter().pack() });
+}
+
+/** Records after `from` up to `until`; `isNew` when the archive begins with them. */
+interface Round {
+  readonly from: number;
+  readonly until: number;
+  readonly isNew: boolean;
 }
 
 /** A chunk under construction. */
 class OpenChunk {
   readonly #partition: number;
   readonly #image: Buffer | null;
-  readonly #records: EncodedRecord[] = [];
-  #moves = 0;
+  readonly #columns = new ColumnWriter();
+  #first = 0;
+  #last = { sequence: 0, timeMs: 0 };
+  moves = 0;
 
   constructor(partition: number, image: Buffer | null) {
     this.#partition = partition;
     this.#image = image;
   }
 
-  /** Milliseconds since 1970: the time of its first record. */
-  get firstMs(): number {
-    return decoded(this.#records[0]!).timeMs;
+  add(record: TimedRecord): void {
+    if (this.#first === 0) this.#first = record.sequence;
+    this.#last = record;
+    this.#columns.add(record);
+    this.moves += movesIn(record);
   }
 
-  /** @returns The transitions of the record, as far as is known. */
-  add(record: EncodedRecord): number {
-    const moves = movesIn(record);
-    this.#records.push(record);
-    this.#moves += moves;
-    return moves;
-  }
-
-  writeTo(archive: Archive): void {
-    const [first, last] = [this.#records[0], this.#records.at(-1)];
-    if (first === undefined || last === undefined) return;
-    archive.putChunk({
+  /** @returns Null without a record. */
+  pack(): PackedChunk | null {
+    if (this.#first === 0) return null;
+    const { sequence: last, timeMs: lastMs } = this.#last;
+    return packed({
       partition: this.#partition,
-      first: first.sequence,
-      last: last.sequence,
-      lastMs: decoded(last).timeMs,
-      moves: this.#moves,
+      first: this.#first,
+      last,
+      lastMs,
+      moves: this.moves,
       image: this.#image,
-      records: joined(this.#records),
+      records: this.#columns.pack(),
     });
   }
-}
-
-/** The transitions of a record; of a change in the catalog an estimate, at least 1. */
-function movesIn(encoded: EncodedRecord): number {
-  const { record } = decoded(encoded);
-  switch (record.type) {
-    case RecordType.MOVE:
-      return record.seats.length + record.areas.length / 3;
-    case RecordType.PRICE:
-      // A replay prices a run of seats much faster than it moves them.
-      return record.runs.reduce((sum, count, i) => {
-        return i % 3 === 2 ? sum + Math.ceil(count / PRICED_PER_MOVE) : sum;
-      }, 1);
-    case RecordType.CATALOG:
-      return 1;
-  }
-  return record satisfies never;
 }
 
 export interface KeeperOptions extends Omit<HistoryOptions, "disk">, StorePlace {
@@ -414,19 +474,28 @@ export class HistoryKeeper {
     return this.#history;
   }
 
-  /**
-   * Reads the log up to the mark. Never throws: a failure is reported, and the next call tries
-   * again.
-   * @returns Whether it succeeded.
-   */
+  /** As slices of `followSlice`, one after the other. */
   follow(mark: ChainMark): boolean {
+    for (;;) {
+      const isRead = this.followSlice(mark);
+      while (this.isFull && !this.archiveSlice());
+      if (isRead !== null) return isRead;
+    }
+  }
+
+  /**
+   * Does a slice of reading the log up to the mark. Never throws: a failure is reported, and the next
+   * call tries again.
+   * @returns Whether it succeeded; null when more is to be read.
+   */
+  followSlice(mark: ChainMark): boolean | null {
     try {
       try {
-        this.#follow(mark);
+        if (!this.#followSlice(mark)) return null;
       } catch (error) {
         if (!this.#isDamage(error)) throw error;
         this.#setAside(messageOf(error));
-        this.#follow(mark);
+        return null;
       }
       this.#failure = null;
       return true;
@@ -438,11 +507,25 @@ export class HistoryKeeper {
 
   /** Moves all records up to the mark into the archive. Never throws. */
   archive(mark: ChainMark): void {
+    if (this.follow(mark)) while (!this.archiveSlice());
+  }
+
+  /**
+   * Does a slice of moving the records that were read into the archive. Never throws.
+   * @returns Whether that is done, or has failed.
+   */
+  archiveSlice(): boolean {
     try {
-      if (this.follow(mark)) this.#history!.flush();
+      return this.#history?.archiveSlice() ?? true;
     } catch (error) {
       this.fail(error);
+      return true;
     }
+  }
+
+  /** True when so much was read that it should be archived. */
+  get isFull(): boolean {
+    return this.#history?.isFull ?? false;
   }
 
   /** Closes the history. Reports the same failure once, however often it happens. */
@@ -484,12 +567,13 @@ export class HistoryKeeper {
     }
   }
 
-  #follow(mark: ChainMark): void {
+  #followSlice(mark: ChainMark): boolean {
     // Questions come with earlier marks, also after the history was opened again.
     if (mark.sequence > (this.#mark?.sequence ?? 0)) this.#mark = mark;
     const history = (this.#history ??= this.#open());
-    history.follow(this.#mark!);
-    this.#applyRetention(history);
+    if (!history.followSlice(this.#mark!)) return false;
+    if (!history.isArchiving) this.#applyRetention(history);
+    return true;
   }
 
   #open(): OpenHistory {

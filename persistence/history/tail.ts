@@ -10,10 +10,11 @@ import { BODY_IN_MEMORY_MAX } from "../../engine/stored-replies.ts";
 import type { LayoutDocument, Row, Seat, Sector } from "../../engine/layout/document.ts";
 import { EMPTY_DOCUMENT } from "../../engine/layout/layout.ts";
 import { PackedLayout } from "../../engine/layout/packed.ts";
+import type { TimedRecord } from "../../engine/queries/effect.ts";
 import { type CatalogRecord, RecordType } from "../../engine/records.ts";
 import type { State } from "../../engine/state.ts";
 import { ByteWriter } from "../log/bytes.ts";
-import { decodeRecords, encodeRecord } from "../log/codec.ts";
+import { decodeRecord, encodeRecord } from "../log/codec.ts";
 import { unpackDocument } from "../log/layout-packing.ts";
 import type { Archive, ArchivedEvent, Version, VersionKind } from "./archive.ts";
 import { lowerBound } from "./block.ts";
@@ -33,12 +34,6 @@ class Entries {
   readonly sequences: number[] = [];
   /** The number of the block of memory, times its bytes, plus the offset in it. */
   readonly places: number[] = [];
-}
-
-/** A record as the log encoded it. */
-export interface EncodedRecord {
-  readonly sequence: number;
-  readonly bytes: Buffer;
 }
 
 /** Changes of the archive beside its chunks. */
@@ -91,13 +86,13 @@ export class Tail {
     return { events, prices, versions: this.#versions, replies: this.#replies };
   }
 
-  /** Partitions with records of their own. */
-  get partitions(): Iterable<number> {
-    return this.#entries.keys();
+  /** Records of an event. */
+  countOf(partition: number): number {
+    return this.#entries.get(partition)?.sequences.length ?? 0;
   }
 
-  /** @returns Records of an event after `after`. Their bytes are those in memory. */
-  *recordsOf(partition: number, after: number): Generator<EncodedRecord> {
+  /** @returns Records of an event after `after`. Cost: decodes each. */
+  *recordsOf(partition: number, after: number): Generator<TimedRecord> {
     const entries = this.#entries.get(partition);
     if (entries === undefined) return;
     const { sequences, places } = entries;
@@ -109,7 +104,7 @@ export class Tail {
       const block = this.#blocks[Math.floor(places[i]! / BLOCK_BYTES)]!;
       const start = places[i]! % BLOCK_BYTES;
       const bytes = block.subarray(start, start + block.readUInt32LE(start));
-      yield { sequence: sequences[i]!, bytes };
+      yield decodeRecord(bytes, sequences[i]!);
     }
   }
 
@@ -217,9 +212,7 @@ export class Tail {
 
   #addCatalog(sequence: number, bytes: Buffer): void {
     const timeMs = bytes.readDoubleLE(TIME_AT);
-    let decoded: CatalogRecord | null = null;
-    decodeRecords(bytes, sequence, 1, (_, __, record) => (decoded = record as CatalogRecord));
-    const record = decoded!;
+    const record = decodeRecord(bytes, sequence).record as CatalogRecord;
     const { actor } = record;
     for (const { event, schemas } of this.#touchedBy(record)) {
       this.#out.length = 0;

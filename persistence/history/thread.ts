@@ -318,6 +318,9 @@ interface Begun {
   readonly steps: Slices<Outcome>;
 }
 
+/** The key of the turns that read and archive the log. No asker has it. */
+const OF_LOG = "";
+
 /** A question and its slices, once they have begun. */
 interface Work extends Asked {
   readonly answering: Answering<Answer>;
@@ -343,10 +346,15 @@ export function serveHistory(
   const keeper = new HistoryKeeper({ ...options, onReport: (report) => emit("report", report) });
   const questions = new Questions(keeper, options.soon);
   serve<HistoryProgram>(port, {
-    follow({ mark, isIdle }) {
-      if (isIdle) keeper.archive(markOf(mark));
-      else keeper.follow(markOf(mark));
-      return stateOf(keeper);
+    follow({ mark, isIdle }, answering) {
+      const own = markOf(mark);
+      questions.push(OF_LOG, () => {
+        const isRead = keeper.followSlice(own);
+        if (isRead === null || (isRead && isIdle && !keeper.archiveSlice())) return true;
+        answering.done(stateOf(keeper));
+        return false;
+      });
+      return LATER;
     },
     ask(asked, answering) {
       questions.add(asked, answering);
@@ -365,11 +373,12 @@ export function serveHistory(
 class Questions {
   readonly #keeper: HistoryKeeper;
   readonly #soon: ServeOptions["soon"];
-  /** By asker. */
-  readonly #turns = new FairQueue<string, Work>();
+  /** By asker: each runs a slice, and returns whether it needs more. */
+  readonly #turns = new FairQueue<string, () => boolean>();
   /** Questions whose client has not gone. */
   readonly #wanted = new Set<number>();
   #isRunning = false;
+  #isArchiving = false;
   #hasEnded = false;
 
   constructor(keeper: HistoryKeeper, soon: ServeOptions["soon"]) {
@@ -379,7 +388,13 @@ class Questions {
 
   add(asked: Asked, answering: Answering<Answer>): void {
     this.#wanted.add(asked.id);
-    this.#turns.push(asked.asker, { ...asked, answering, slices: null });
+    const work: Work = { ...asked, answering, slices: null };
+    this.push(asked.asker, () => this.#step(work));
+  }
+
+  /** Work in slices takes its turns among the questions. @param step - Returns whether more is left. */
+  push(key: string, step: () => boolean): void {
+    this.#turns.push(key, step);
     if (this.#isRunning) return;
     this.#isRunning = true;
     this.#soon(() => this.#run());
@@ -395,7 +410,11 @@ class Questions {
 
   #run(): void {
     if (this.#hasEnded) return;
-    this.#turns.turn((work) => this.#step(work));
+    this.#turns.turn((step) => step());
+    if (this.#keeper.isFull && !this.#isArchiving) {
+      this.#isArchiving = true;
+      this.#turns.push(OF_LOG, () => (this.#isArchiving = !this.#keeper.archiveSlice()));
+    }
     this.#isRunning = !this.#turns.isEmpty;
     if (this.#isRunning) this.#soon(() => this.#run());
   }
@@ -426,7 +445,8 @@ class Questions {
     const isBegun = slices !== null && slices.history === keeper.history;
     if (!isBegun || slices.changes !== slices.history.changes) {
       if (work.mark === null) return { gap: AuditGap.NO_EVENT, extent: null };
-      if (!keeper.follow(markOf(work.mark))) return UNAVAILABLE;
+      const isRead = keeper.followSlice(markOf(work.mark));
+      if (isRead !== true) return isRead === null ? null : UNAVAILABLE;
       const history = keeper.history!;
       const { answers, changes } = history;
       work.slices = { history, changes, steps: answers.answer(work.question) };

@@ -12,6 +12,7 @@ import {
   TABLES,
 } from "../../engine/catalog.ts";
 import { eachZone, type ZoneChange } from "../../engine/layout/zones.ts";
+import type { TimedRecord } from "../../engine/queries/effect.ts";
 import {
   type Actor,
   type CatalogRecord,
@@ -111,6 +112,13 @@ export function decodeRecords(
   if (input.at !== payloadEnd) {
     throw new Malformed(`${recordCount} records`, `${payloadEnd - input.at} further bytes`);
   }
+}
+
+/** @returns The one record in the bytes. @throws Malformed. */
+export function decodeRecord(bytes: Buffer, sequence: number): TimedRecord {
+  let found: TimedRecord | null = null;
+  decodeRecords(bytes, sequence, 1, (_, timeMs, record) => (found = { sequence, timeMs, record }));
+  return found!;
 }
 
 function decodeOne(input: ByteReader, sequence: number, replay: Replay): void {

@@ -504,11 +504,12 @@ export class LogFollower {
   /**
    * Replays the records up to `until`.
    * @param until - The last record of a batch that is on disk.
-   * @param onFrame - Called after each frame, with the last record so far and its chain.
+   * @param onFrame - Called after each frame, with the last record so far and its chain; false ends
+   *   the reading there.
    * @throws LogCorrupt on damage, DiskFault when the disk fails; the reader is unusable afterwards.
    * Cost: O(bytes since it last stopped); memory O(bytes of the longest frame).
    */
-  read(until: number, onFrame?: (reached: ChainMark | null) => void): void {
+  read(until: number, onFrame: (reached: ChainMark | null) => boolean = () => true): void {
     const scan = this.#scan;
     // What was after the last frame may have been written meanwhile.
     if (this.#segment !== null) {
@@ -522,7 +523,7 @@ export class LogFollower {
       if (end === null) this.close();
       else {
         segment.at = end;
-        onFrame?.(scan.lastMark);
+        if (!onFrame(scan.lastMark)) return;
       }
     }
   }

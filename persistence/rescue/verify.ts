@@ -3,7 +3,7 @@
  * the audit trail, the deliveries, and the equality of all ways of recovery.
  */
 import { digest } from "../../engine/verify.ts";
-import { AUDIT_FILE, problemInChunks, readFileOf } from "../history/archive.ts";
+import { AUDIT_FILE, checkRows, readFileOf } from "../history/archive.ts";
 import { SECRET, readStore } from "../disk/data-folder.ts";
 import { type ReadDisk, namesIn } from "../disk/disk.ts";
 import { Malformed, only } from "../disk/faults.ts";
@@ -63,10 +63,11 @@ export function verifyFolder({ disk, folder, onWork }: VerifyOptions): Verified 
     findings.push({ path, offset: null, expected: "the segments of the log", found: "none" });
   }
   const checkTrail = (sql: SqlFile) => {
-    const problem = problemIn(sql);
-    if (problem !== null) return problem;
-    const hasChunks = sql.row("SELECT 1 FROM sqlite_schema WHERE name = 'chunks'") !== undefined;
-    return hasChunks ? problemInChunks(sql) : null;
+    const problem = problemIn(sql, "integrity_check");
+    // A new store has an empty file.
+    const hasRows = sql.row("SELECT 1 FROM sqlite_schema WHERE name = 'history'") !== undefined;
+    if (problem === null && hasRows) checkRows(sql);
+    return problem;
   };
   findings.push(...projectionFindings(options, AUDIT_FILE, SOUND_TRAIL, checkTrail));
   const checkDeliveries = (sql: SqlFile) => {

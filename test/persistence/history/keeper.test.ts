@@ -11,7 +11,7 @@ import {
   Archive,
   AUDIT_FILE,
   auditedSequence,
-  problemInChunks,
+  checkRows,
 } from "../../../persistence/history/archive.ts";
 import {
   type AuditReport,
@@ -423,7 +423,7 @@ test("a damaged chunk → its digest tells, and the others are read", async () =
     Number(partition),
     Number(first),
   );
-  expect(problemInChunks(sql)).toMatch(`event ${String(partition)} from record ${String(first)}`);
+  expect(() => checkRows(sql)).toThrow(`row ${String(partition)}, ${String(first)} of chunks`);
   sql.close();
   const again = keep(folder);
   expect(again.keeper.follow(process.journal.mark!)).toBe(true);

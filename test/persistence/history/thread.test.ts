@@ -219,6 +219,7 @@ test("a question is dropped, another fails, and the thread goes on until it is t
     { id: 2, result: { outcome: { gap: null }, read: mark.sequence, isFailing: false } },
   ]);
   service.post({ id: 5, name: "follow", argument: { mark, isIdle: true } });
+  while (tasks.length > 0) run();
   expect(auditedSequence(realDisk, folder, STORE_ID)).toBe(mark.sequence);
   // No log is that long: the thread reports it and continues.
   service.post({
@@ -226,6 +227,7 @@ test("a question is dropped, another fails, and the thread goes on until it is t
     name: "follow",
     argument: { mark: { ...mark, sequence: 900_000 }, isIdle: false },
   });
+  while (tasks.length > 0) run();
   expect(said.slice(2)).toMatchObject([
     { id: 5, result: { read: mark.sequence, isFailing: false } },
     { event: "report", value: { kind: "failed" } },
@@ -260,9 +262,19 @@ test("the log is archived between two slices of a question → it begins again, 
   expect(outcomeIn(said, 1)).toMatchObject({ gap: null, extent: { lastSequence: mark.sequence } });
 });
 
+test("a question during archiving → it is answered between two slices", async () => {
+  const { service, ask, run, answered, mark, tasks } = await local(3);
+  service.post({ id: 1, name: "follow", argument: { mark, isIdle: true } });
+  for (let i = 0; i < 3; i++) run();
+  ask(2, "1", OWNER);
+  while (tasks.length > 0) run();
+  expect(answered).toEqual([2, 1]);
+});
+
 test("a damaged chunk → its past is gone, an operator hears, and others are answered", async () => {
   const { folder, service, ask, run, said, mark, tasks } = await local();
   service.post({ id: 1, name: "follow", argument: { mark, isIdle: true } });
+  while (tasks.length > 0) run();
   const sql = openSqlWriter(path.join(folder, AUDIT_FILE));
   sql.run(
     `UPDATE chunks SET digest = digest + 1
