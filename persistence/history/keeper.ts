@@ -30,10 +30,18 @@ import {
 import { startOf } from "../snapshot/file.ts";
 import { loadOldest, replayAfter } from "../snapshot/load.ts";
 import { Answers } from "./answers.ts";
-import { Archive, AUDIT_FILE, packed, type PackedChunk, readAuditFile } from "./archive.ts";
+import {
+  Archive,
+  type ArchivedEvent,
+  AUDIT_FILE,
+  type Chunk,
+  packed,
+  type PackedChunk,
+  readAuditFile,
+} from "./archive.ts";
 import { ColumnWriter, movesIn, recordsIn } from "./columns.ts";
 import { EventHistories, SLICE_MOVES, type Slices, type Span } from "./events.ts";
-import { imageOf } from "./replay.ts";
+import { type EventReplay, imageOf } from "./replay.ts";
 import { Tail } from "./tail.ts";
 
 /** Bytes of the log in memory, at most; more are archived. */
@@ -243,16 +251,16 @@ export class OpenHistory {
     let last = isNew ? (span.chunks.at(-1)?.last ?? event.created - 1) : from;
     // Where an image is due the state follows record by record, so that each is decoded once.
     const isLong = moves + tail.countOf(partition) >= movesMax;
-    let replay = isLong ? yield* histories.at(event, span, last) : null;
+    let replay = isLong ? yield* this.#stateAfter(event, span, last) : null;
     let work = 0;
     for (const record of tail.recordsOf(partition, from)) {
       if (record.sequence > until) break;
       if (moves >= movesMax) {
-        replay ??= yield* histories.at(event, span, last);
-        const row = replay.event;
-        const seats = row === undefined ? Infinity : replay.state.partitionOf(row).layout.seatCount;
+        replay ??= yield* this.#stateAfter(event, span, last);
+        const { event: row, state } = replay ?? { event: undefined, state: null };
+        const seats = row === undefined ? Infinity : state.partitionOf(row).layout.seatCount;
         movesMax = Math.max(imageMovesMin, IMAGE_MOVES_PER_SEAT * seats);
-        if (moves >= movesMax) {
+        if (moves >= movesMax && replay !== null) {
           close();
           chunk = new OpenChunk(partition, replay.image());
           moves = 0;
@@ -273,16 +281,32 @@ export class OpenHistory {
     yield;
   }
 
+  /** @returns Null where the archive is damaged: no image can be made, but records go on. */
+  *#stateAfter(event: ArchivedEvent, span: Span, sequence: number): Slices<EventReplay | null> {
+    try {
+      return yield* this.histories.at(event, span, sequence);
+    } catch (error) {
+      only(error, Malformed);
+      return null;
+    }
+  }
+
   /** Continues the last chunk of an event while it is short, so that the archive has few. */
   #lastChunk(partition: number, { chunks }: Span): OpenChunk {
     const last = chunks.at(-1);
     const made = new OpenChunk(partition, null);
     if (last === undefined || last.moves === 0 || last.moves > SHORT_MOVES_MAX) return made;
-    const { image, records } = this.archive.chunk(partition, last.first);
-    const [...all] = recordsIn(records, partition);
+    let kept: Chunk;
+    try {
+      kept = this.archive.chunk(partition, last.first);
+    } catch (error) {
+      only(error, Malformed);
+      return made;
+    }
+    const [...all] = recordsIn(kept.records, partition);
     const { continuedMsMax = CONTINUED_MS_MAX } = this.#options;
     if (this.tail.oldestMs - all[0]!.timeMs >= continuedMsMax) return made;
-    const chunk = new OpenChunk(partition, image);
+    const chunk = new OpenChunk(partition, kept.image);
     for (const record of all) chunk.add(record);
     return chunk;
   }
