@@ -250,12 +250,16 @@ function outcomeIn(said: readonly FromWorker<HistoryProgram>[], id: number) {
 }
 
 test("the log is archived between two slices of a question → it begins again, and is whole", async () => {
-  const { service, ask, run, said, mark, tasks } = await local(3);
-  ask(1, "1", ALL);
-  for (let i = 0; i < 4; i++) run();
-  expect(said).toEqual([]);
+  const alone = await local(3);
+  alone.service.post({ id: 2, name: "follow", argument: { mark: alone.mark, isIdle: true } });
+  let slices = 0;
+  for (; alone.tasks.length > 0; slices++) alone.run();
+  const { service, ask, run, answered, said, mark, tasks } = await local(3);
   service.post({ id: 2, name: "follow", argument: { mark, isIdle: true } });
+  for (let i = 0; i < slices - 4; i++) run();
+  ask(1, "1", ALL);
   while (tasks.length > 0) run();
+  expect(answered).toEqual([2, 1]);
   ask(3, "1", ALL);
   while (tasks.length > 0) run();
   expect(outcomeIn(said, 1)).toEqual(outcomeIn(said, 3));
