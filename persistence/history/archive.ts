@@ -400,8 +400,16 @@ function eventIn(row: SqlRow): ArchivedEvent {
   return { partition: Number(partition), eventId: String(eventId), ...ids, ...life };
 }
 
+/** SQLite reads its own description of the tables without a checksum. @throws Malformed. */
+function ensureSchema(sql: SqlFile): void {
+  const found = sql.list("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid");
+  const text = found.map((row) => `\n${String(row["sql"])};`).join("");
+  if (`${text}\n` !== SCHEMA) throw new Malformed("the tables of a history", "others");
+}
+
 /** @throws Malformed, OtherFormat, SqlFault. */
 export function readHistoryRow(sql: SqlFile, storeId: string): HistoryRow {
+  ensureSchema(sql);
   const row = sql.row("SELECT * FROM history");
   if (row === undefined) throw new Malformed("the row of a history", "none");
   const { format, sequence, markSequence, markChain, firstSequence, firstTimeMs } = row;
@@ -463,6 +471,7 @@ export const ACTOR_NAMES = ["SYSTEM", "ORGANIZATION", "TENANT", "ACCOUNT"] as co
 
 /** @throws Malformed when a row is not as it was written. Cost: O(bytes). */
 export function checkRows(sql: SqlFile): void {
+  ensureSchema(sql);
   for (const table of TABLES) {
     for (const row of sql.rows(`SELECT * FROM ${table}`)) intact(table, row);
   }
