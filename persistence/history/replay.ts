@@ -154,9 +154,11 @@ export class EventReplay {
     for (const put of puts) {
       if (put.table !== "events") continue;
       this.#eventId = put.row.id;
-      this.#bringLayout(put.row.schemaId, sequence - 1);
-      if (put.row.schemaId !== this.#schemaId) this.#clearUntil = 0;
-      this.#schemaId = put.row.schemaId;
+      const { schemaId } = put.row;
+      if (schemaId === this.#schemaId && this.event !== undefined) continue;
+      this.#bringLayout(schemaId, sequence - 1);
+      this.#clearUntil = 0;
+      this.#schemaId = schemaId;
     }
     const change = this.#versions.versionAt("switch", this.#organizationId, sequence);
     if (change?.sequence === sequence && this.event !== undefined) {
@@ -172,11 +174,14 @@ export class EventReplay {
     return { table: "layouts", row, made: { layout } } as const;
   }
 
+  /** Where the event was there before, the state may have an older layout of the schema. */
   #bringLayout(schemaId: number, sequence: number): void {
     const { catalog, layouts } = this.state;
-    if (layouts.has(schemaId)) return;
     const layout = this.#versions.layoutAt(schemaId, sequence);
-    if (layout === undefined) return;
+    if (layout === undefined) {
+      if (layouts.delete(schemaId)) catalog.remove({ table: "layouts", key: schemaId });
+      return;
+    }
     layouts.set(schemaId, layout);
     catalog.put({ table: "layouts", row: { id: schemaId, document: EMPTY_DOCUMENT, version: 0 } });
   }

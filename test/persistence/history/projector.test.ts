@@ -217,6 +217,36 @@ test("an event that moves to another schema and back, and a deleted schema", () 
   expect(world.take()).toContain("layout A1 UNPRICED>gone - at 0");
 });
 
+test("an event that comes back to a schema with another layout → its seats are the present ones", () => {
+  const world = new Audited();
+  const { caller, eventId, schemaId } = world;
+  const { id: otherId } = world.must("createSchema", caller, {
+    body: { name: "Other", venueId: world.venueId },
+  });
+  const times = { name: "Night", start: "2026-05-01T20:00", endDate: "2026-05-01T23:00" };
+  const move = (id: number) =>
+    world.must("updateEvent", caller, {
+      eventId,
+      body: { ...times, schemaId: id },
+      force: true,
+    });
+  const parts = layoutOf(...PARTS);
+  const removed = { ...parts.seats![0]!, id: world.labels.idOf("A1"), toRemove: true };
+  move(otherId);
+  world.take();
+  const seat = { guid: guidOf("new"), rowGuid: guidOf("row A"), name: "9", x: 9, y: 0 };
+  world.putLayout({ seats: [removed, seat] }, true);
+  move(schemaId);
+  const back = world.take();
+  expect(back).toContain("event A9 gone>UNPRICED - at 0");
+  expect(back.some((row) => row.includes("A1"))).toBe(false);
+  world.must("assignPrices", caller, {
+    eventId,
+    body: { seats: [{ objectId: world.labels.idOf("A9"), assignmentId: world.priceId }] },
+  });
+  expect(world.take()).toEqual(["prices A9 UNPRICED>ACTIVE -"]);
+});
+
 test("a deleted event keeps its rows, and has no map from then on", () => {
   const world = new Audited();
   const { caller, eventId } = world;
