@@ -197,7 +197,9 @@ export function upgrade(opening: SocketOpening): Answer {
 }
 
 /** Server-sent events, which the handler sends. */
-export function eventStream(following: SocketHandler, headers = SAFE_HEADERS): Answer {
+export function eventStream(following: SocketHandler): Answer {
+  // nginx would keep the events back until its buffer is full.
+  const headers = [...SAFE_HEADERS, ["X-Accel-Buffering", "no"]] as const;
   return { status: 200, type: "text/event-stream", body: "", headers, following };
 }
 

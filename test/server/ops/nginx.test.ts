@@ -7,6 +7,7 @@ import { expect, test } from "vitest";
 import type { Report } from "../../../server/onsale/run.ts";
 import { describeWith } from "../../support/programs.ts";
 import { runCli, type ServerProcess, startServer } from "../../support/server-process.ts";
+import { StreamClient } from "../live/stream-client.ts";
 import { CONFIGURATION, makeCertificate, startNginx } from "./nginx.ts";
 
 const V2 = "/api/private/v2.0";
@@ -38,6 +39,32 @@ describeWith(["nginx", "openssl"], "the nginx of the guide", () => {
     // The server has closed its side of every connection that is still open by then.
     await pause(10_000);
     for (let i = 0; i < 20; i++) expect(await lock()).toEqual([200, 200]);
+  });
+
+  test("a seat is sold → its WebSocket and its event stream tell at once", async () => {
+    const server = await startServer({ args: ["--demo"] });
+    const url = await startNginx(CONFIGURATION, server);
+    const event = `${V2}/events/${server.eventId}`;
+    const made = async () => {
+      const answer = await server.request("POST", `${event}/stream-tickets`);
+      return ((await answer.json()) as { ticket: string }).ticket;
+    };
+    const stream = `${url.replace("http", "ws")}${event}/stream?ticket=${await made()}`;
+    const client = await StreamClient.open(stream, "");
+    const headers = { Accept: "text/event-stream" };
+    const events = await fetch(`${url}${event}/changes/?ticket=${await made()}`, { headers });
+    expect(events.headers.get("content-type")).toBe("text/event-stream");
+    const reader = events.body!.pipeThrough(new TextDecoderStream()).getReader();
+    const list = await server.request("GET", `${event}/seats/?size=1&sort=state`);
+    const { content } = (await list.json()) as { content: { seatId: number }[] };
+    expect(await lockAndUnlock(url, server, content[0]!.seatId)).toEqual([200, 200]);
+    let text = "";
+    while (!text.includes("unlock")) text += (await reader.read()).value ?? "";
+    expect(text).toContain('"LOCKED"');
+    const calls = () =>
+      client.messages.flatMap(({ changes = [] }) => changes.map(({ call }) => call));
+    await expect.poll(calls).toEqual(["lock", "unlock"]);
+    await reader.cancel();
   });
 
   test("nginx gives a body in chunks a length", async () => {
