@@ -62,6 +62,9 @@ CREATE TABLE chunks (
 CREATE INDEX chunksByLast ON chunks (last, partition);
 CREATE TABLE replies (id TEXT PRIMARY KEY, body TEXT NOT NULL, digest INTEGER NOT NULL);
 `;
+const STATEMENTS = SCHEMA.trimStart()
+  .split(/(?<=;\n)/)
+  .toSorted();
 const TABLES = ["history", "events", "prices", "versions", "chunks", "replies"] as const;
 
 /** The row of the table `history`. */
@@ -402,9 +405,11 @@ function eventIn(row: SqlRow): ArchivedEvent {
 
 /** SQLite reads its own description of the tables without a checksum. @throws Malformed. */
 function ensureSchema(sql: SqlFile): void {
-  const found = sql.list("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid");
-  const text = found.map((row) => `\n${String(row["sql"])};`).join("");
-  if (`${text}\n` !== SCHEMA) throw new Malformed("the tables of a history", "others");
+  const found = sql.list("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL");
+  // In a copy the indexes come after all tables.
+  const statements = found.map((row) => `${String(row["sql"])};\n`);
+  if (statements.toSorted().join("") !== STATEMENTS.join(""))
+    throw new Malformed("the tables of a history", "others");
 }
 
 /** @throws Malformed, OtherFormat, SqlFault. */
