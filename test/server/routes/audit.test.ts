@@ -340,6 +340,16 @@ test.each(NO_ANSWERS)(
   },
 );
 
+test("a damaged part of the trail is 410 on every path that needs it", async () => {
+  const outcome = { gap: AuditGap.DAMAGED, extent: null };
+  const server = new TestServer({ audit: { ask: () => Promise.resolve(outcome) } });
+  const event = `${V2}/events/${server.a.eventId}`;
+  for (const target of ["audit/", "history/", "seats/?asOf=9", "areas/?asOf=9"]) {
+    const { status, body } = await server.get(`${event}/${target}`);
+    expect([target, status, body.errorCode]).toEqual([target, 410, "HISTORY_GONE"]);
+  }
+});
+
 test("a page that would read too many transitions is 400 and names the range", async () => {
   const outcome = { gap: AuditGap.TOO_LONG, extent: null };
   const server = new TestServer({ audit: { ask: () => Promise.resolve(outcome) } });
