@@ -51,6 +51,9 @@ class Columns {
 
 const NO_SEATS = new Uint32Array(0);
 
+/** For one record at a time. */
+const other = new ByteWriter(1_024);
+
 export class ColumnWriter {
   readonly #columns = new Columns();
   readonly #holdTypes = new Map<string, number>();
@@ -72,10 +75,10 @@ export class ColumnWriter {
       this.#addMove(record, timeMs);
       return;
     }
-    const out = new ByteWriter(1_024);
-    encodeRecord(out, timeMs, record);
+    other.length = 0;
+    encodeRecord(other, timeMs, record);
     columns.move.push(OTHER);
-    columns.others.push(out.bytes.subarray(0, out.length));
+    columns.others.push(Buffer.from(other.bytes.subarray(0, other.length)));
   }
 
   #addMove(record: MoveRecord, timeMs: number): void {

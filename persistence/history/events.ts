@@ -173,15 +173,19 @@ export class EventHistories implements Versions {
 
   /** @returns The records of a span after `after`. Cost: O(bytes of the chunks that have any). */
   *recordsOf(partition: number, { chunks, end }: Span, after: number): Generator<TimedRecord> {
+    let reached = after;
     for (const { first, last } of chunks) {
-      if (last <= after) continue;
+      if (last <= reached) continue;
       const { records } = this.#archive.chunk(partition, first);
       for (const record of recordsIn(records, partition)) {
-        if (record.sequence > after) yield record;
+        if (record.sequence <= reached) continue;
+        reached = record.sequence;
+        yield record;
       }
     }
     if (end < Infinity) return;
-    yield* this.#tail.recordsOf(partition, after);
+    // Another thread may have archived a part of this tail meanwhile.
+    yield* this.#tail.recordsOf(partition, reached);
   }
 
   /** To be called when the chunks of an event have changed. */

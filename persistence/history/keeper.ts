@@ -271,7 +271,7 @@ export class OpenHistory {
       chunk.add(record);
       moves += count;
       work += 1 + count;
-      replay?.apply(record);
+      replay = applied(replay, record);
       last = record.sequence;
       if (work < sliceMoves) continue;
       work = 0;
@@ -286,7 +286,7 @@ export class OpenHistory {
     try {
       return yield* this.histories.at(event, span, sequence);
     } catch (error) {
-      only(error, Malformed);
+      onlyDamage(error);
       return null;
     }
   }
@@ -300,7 +300,7 @@ export class OpenHistory {
     try {
       kept = this.archive.chunk(partition, last.first);
     } catch (error) {
-      only(error, Malformed);
+      onlyDamage(error);
       return made;
     }
     const [...all] = recordsIn(kept.records, partition);
@@ -419,6 +419,22 @@ interface Round {
   readonly from: number;
   readonly until: number;
   readonly isNew: boolean;
+}
+
+/** @returns Null where a damaged part of the archive is needed: no image can be made then. */
+function applied(replay: EventReplay | null, record: TimedRecord): EventReplay | null {
+  try {
+    replay?.apply(record);
+    return replay;
+  } catch (error) {
+    onlyDamage(error);
+    return null;
+  }
+}
+
+/** @throws The error, unless a part of the archive is damaged. */
+function onlyDamage(error: unknown): void {
+  if (!(error instanceof SqlFault && error.isDamage)) only(error, Malformed);
 }
 
 /** A chunk under construction. */

@@ -449,6 +449,8 @@ class Questions {
       if (isRead !== true) return isRead === null ? null : UNAVAILABLE;
       const history = keeper.history!;
       const { answers, changes } = history;
+      // Its places among the maps that are built are free again.
+      slices?.steps.return(UNAVAILABLE);
       work.slices = { history, changes, steps: answers.answer(work.question) };
     }
     const { done, value } = work.slices!.steps.next();

@@ -118,8 +118,12 @@ type Missing = Exclude<AuditOutcome<never>, { readonly gap: null }>;
 
 function refuseGap({ gap, extent }: Missing, since: number): Problem {
   switch (gap) {
-    case AuditGap.TOO_EARLY:
     case AuditGap.DAMAGED:
+      return {
+        refused: FrontResult.HISTORY_GONE,
+        detail: "This part of the audit trail is damaged. Read the map, and go on from there.",
+      };
+    case AuditGap.TOO_EARLY:
     case AuditGap.TOO_LATE:
       return historyGone(since, extent?.firstSequence ?? 1);
     case AuditGap.NO_EVENT:

@@ -23,6 +23,7 @@ import {
   workerThread,
 } from "../../../persistence/disk/worker.ts";
 import { AUDIT_FILE, auditedSequence } from "../../../persistence/history/archive.ts";
+import { BUILT_MAX } from "../../../persistence/history/answers.ts";
 import type { AuditReport } from "../../../persistence/history/keeper.ts";
 import {
   type HistoryProgram,
@@ -264,6 +265,24 @@ test("the log is archived between two slices of a question → it begins again, 
   while (tasks.length > 0) run();
   expect(outcomeIn(said, 1)).toEqual(outcomeIn(said, 3));
   expect(outcomeIn(said, 1)).toMatchObject({ gap: null, extent: { lastSequence: mark.sequence } });
+});
+
+test("the log is archived while past maps are built → they begin again, and so may others", async () => {
+  const alone = await local(3);
+  alone.service.post({ id: 2, name: "follow", argument: { mark: alone.mark, isIdle: true } });
+  let slices = 0;
+  for (; alone.tasks.length > 0; slices++) alone.run();
+  const { service, ask, run, said, mark, tasks } = await local(3);
+  const first = mark.sequence - BUILT_MAX;
+  const areas = (n: number) =>
+    ({ about: "areas", eventId, moment: { sequence: first + n } }) as const;
+  service.post({ id: 2, name: "follow", argument: { mark, isIdle: true } });
+  for (let i = 0; i < slices - 4; i++) run();
+  for (let n = 0; n < BUILT_MAX; n++) ask(10 + n, String(n), areas(n));
+  for (let turns = 0; tasks.length > 0 && turns < 10_000; turns++) run();
+  ask(20, "1", areas(BUILT_MAX));
+  for (let turns = 0; tasks.length > 0 && turns < 10_000; turns++) run();
+  expect(outcomeIn(said, 20).gap).toBeNull();
 });
 
 test("a question during archiving → it is answered between two slices", async () => {
