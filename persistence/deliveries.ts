@@ -82,6 +82,9 @@ CREATE INDEX waiting ON deliveries (webhookId, partition, number) WHERE status =
 CREATE TABLE failing (webhookId INTEGER PRIMARY KEY, sinceMs INTEGER NOT NULL);
 `;
 
+/** Failures for a shorter time make nothing due: the first try after a failure comes as late. */
+const FAILING_MS_MIN = 2_000;
+
 /** Goes from webhook to webhook in the index of the lanes. */
 const BUSY = `WITH RECURSIVE each (id) AS (
   SELECT min(webhookId) FROM lanes UNION ALL
@@ -270,10 +273,13 @@ export class DeliveryFile {
     return Number(row!["sinceMs"]);
   }
 
-  /** A try has succeeded. After failures, everything else that waits is due: it may succeed too. */
+  /**
+   * A try has succeeded. After two seconds of failures everything else that waits is due, because it
+   * may succeed too. Earlier, a receiver that refuses one event would hear of it without a rest.
+   */
   succeeded(webhookId: number, nowMs: number): void {
-    const failing = "SELECT 1 FROM failing WHERE webhookId = ?";
-    if (this.#sql.row(failing, webhookId) === undefined) return;
+    const failing = this.#sql.row("SELECT sinceMs FROM failing WHERE webhookId = ?", webhookId);
+    if (failing === undefined || nowMs - Number(failing["sinceMs"]) < FAILING_MS_MIN) return;
     this.#sql.run("DELETE FROM failing WHERE webhookId = ?", webhookId);
     const waiting = "webhookId = ? AND nextAtMs > ?";
     this.#sql.run(`UPDATE lanes SET nextAtMs = ? WHERE ${waiting}`, nowMs, webhookId, nowMs);

@@ -1,5 +1,5 @@
 /** The log of the server on standard error: JSON lines for programs, one short line for people. */
-import { closeSync, constants, openSync, write } from "node:fs";
+import { close, closeSync, constants, openSync, write } from "node:fs";
 import { type DestinationStream, type Logger, pino } from "pino";
 import type { Answer } from "../http/answers.ts";
 import type { Exchange } from "../http/front.ts";
@@ -184,9 +184,11 @@ export class AccessLog {
   #flush(): void {
     if (this.#isWriting) return;
     if (this.#chunk === null && this.#next !== null) {
-      closeSync(this.#file);
+      const before = this.#file;
       this.#file = this.#next;
       this.#next = null;
+      // A remote disk may tell of a failed write only now; what it lost is lost.
+      close(before, () => {});
     }
     if (this.#chunk === null && this.#waiting.length > 0) {
       const [lines, characters] = [this.#waiting.length, this.#waitingCharacters];
