@@ -146,11 +146,11 @@ class Lane {
   readonly #buyer: Buyer;
   step!: Step;
   sentMs = 0;
-  /** Answers that are missing, and that granted the request. */
+  /** Missing answers, then those with success. */
   #left = 0;
   granted = 0;
   outcome: Outcome = Outcome.PENDING;
-  /** Whether the buyer may leave now. */
+  /** True while the buyer may leave. */
   #isFree = true;
 
   constructor(connection: Connection, buyer: Buyer) {

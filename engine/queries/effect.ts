@@ -42,9 +42,9 @@ export interface PlaceMove {
 /** The shown part of a record beside its places. */
 export interface EventEffect {
   readonly call: string;
-  /** As in the call, or that of a hold that expired; empty for none. */
+  /** Of the call, or of the expired hold; empty for none. */
   readonly session: string;
-  /** Of a lock, a direct sale, or a hold that expired; empty for none. */
+  /** Of a lock, a direct sale, or an expired hold; empty for none. */
   readonly holdType: string;
   /** Null where the record does not change it. */
   readonly status: EventStatus | null;

@@ -44,7 +44,7 @@ class Columns {
   areas: number[] = [];
   others: Buffer[] = [];
   holdTypes: string[] = [];
-  /** Sessions that are no UUIDs, and the bytes of those that are. */
+  /** Sessions in another form than a UUID; the bytes of the UUIDs follow. */
   texts: string[] = [];
   uuids: Buffer = Buffer.alloc(0);
 }

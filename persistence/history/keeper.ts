@@ -249,7 +249,7 @@ export class OpenHistory {
     };
     // An image is of the moment after a record of the event.
     let last = isNew ? (span.chunks.at(-1)?.last ?? event.created - 1) : from;
-    // Where an image is due the state follows record by record, so that each is decoded once.
+    // Before an image the state follows record by record, to decode each only once.
     const isLong = moves + tail.countOf(partition) >= movesMax;
     let replay = isLong ? yield* this.#stateAfter(event, span, last) : null;
     let work = 0;

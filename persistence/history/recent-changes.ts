@@ -417,7 +417,7 @@ class Queue<Item> {
   }
 }
 
-/** What moves before a change of prices, layout or event refer to. */
+/** Prices, layout and event as the moves before their next change refer to them. */
 interface Era extends Seating {
   /** The record of that change. */
   readonly until: number;
@@ -549,7 +549,7 @@ interface Batch {
   /** In the chunk: room for the offsets of its records, each as four bytes, then the records. */
   readonly start: number;
   readonly bytes: number;
-  /** Whether the offsets are known: most batches are never read. */
+  /** False until the first read, which most batches never have. */
   isIndexed: boolean;
 }
 

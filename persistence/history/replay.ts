@@ -174,7 +174,7 @@ export class EventReplay {
     return { table: "layouts", row, made: { layout } } as const;
   }
 
-  /** Where the event was there before, the state may have an older layout of the schema. */
+  /** After an earlier stay of the event, the state may have an older layout of the schema. */
   #bringLayout(schemaId: number, sequence: number): void {
     const { catalog, layouts } = this.state;
     const layout = this.#versions.layoutAt(schemaId, sequence);

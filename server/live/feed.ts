@@ -291,7 +291,7 @@ export interface FollowerParts {
   readonly form: Form;
   readonly isPublic: boolean;
   readonly credentials: Credentials;
-  /** Whether its ticket has ended; false without one. */
+  /** True after the end of its ticket; false without one. */
   readonly isOver: () => boolean;
   /** Reads changes after a record. */
   readonly page: (

@@ -186,19 +186,21 @@ test("a changed layout: removed and added objects, and holds in new slots", () =
   ]);
 });
 
+/** A schema without a layout, and the move of the event to a schema. */
+function otherSchema(world: Audited) {
+  const { caller, eventId, venueId } = world;
+  const body = { name: "Other", venueId };
+  const { id: otherId } = world.must("createSchema", caller, { body });
+  const times = { name: "Night", start: "2026-05-01T20:00", endDate: "2026-05-01T23:00" };
+  const move = (schemaId: number) =>
+    world.must("updateEvent", caller, { eventId, body: { ...times, schemaId }, force: true });
+  return { otherId, move };
+}
+
 test("an event that moves to another schema and back, and a deleted schema", () => {
   const world = new Audited();
-  const { caller, eventId, schemaId } = world;
-  const { id: otherId } = world.must("createSchema", caller, {
-    body: { name: "Other", venueId: world.venueId },
-  });
-  const times = { name: "Night", start: "2026-05-01T20:00", endDate: "2026-05-01T23:00" };
-  const move = (id: number) =>
-    world.must("updateEvent", caller, {
-      eventId,
-      body: { ...times, schemaId: id },
-      force: true,
-    });
+  const { caller, schemaId } = world;
+  const { otherId, move } = otherSchema(world);
   world.book("lock", world.selection("s", "A1", "Pit:1"));
   world.take();
   world.clock.timeMs += 5_000;
@@ -220,16 +222,7 @@ test("an event that moves to another schema and back, and a deleted schema", () 
 test("an event that comes back to a schema with another layout → its seats are the present ones", () => {
   const world = new Audited();
   const { caller, eventId, schemaId } = world;
-  const { id: otherId } = world.must("createSchema", caller, {
-    body: { name: "Other", venueId: world.venueId },
-  });
-  const times = { name: "Night", start: "2026-05-01T20:00", endDate: "2026-05-01T23:00" };
-  const move = (id: number) =>
-    world.must("updateEvent", caller, {
-      eventId,
-      body: { ...times, schemaId: id },
-      force: true,
-    });
+  const { otherId, move } = otherSchema(world);
   const parts = layoutOf(...PARTS);
   const removed = { ...parts.seats![0]!, id: world.labels.idOf("A1"), toRemove: true };
   move(otherId);
