@@ -64,11 +64,18 @@ export const STATE_SELECTION = object({
   holdType: optional(text(HOLD_TYPE_LIMITS)),
   /** By seat id. */
   fences: optional(map(integer(), OBJECTS_PER_REQUEST_MAX)),
+  fromBlocked: OPTIONAL_FLAG,
+  toBlocked: OPTIONAL_FLAG,
+  /** By id of a seat or an area. */
+  priceIds: optional(map(integer(), OBJECTS_PER_REQUEST_MAX)),
 });
 /**
  * What a booking call is about, each object once: `seats`, and places of areas in `groupOfSeats`.
  * At most 1,000 objects. A lock is held by the session; without `holdType` it is a CART. An unlock
- * or a sale is refused where a seat is not in the hold that `fences` has for its id.
+ * or a sale is refused where a seat is not in the hold that `fences` has for its id; a lock, a sale
+ * or a direct sale where an object has another price than `priceIds` has for its id. With
+ * `fromBlocked` a lock or a direct sale takes BLOCKED inventory as if it were ACTIVE; with
+ * `toBlocked` an unlock or a revertsale leaves it BLOCKED.
  */
 export type StateSelection = TypeOf<typeof STATE_SELECTION>;
 

@@ -9,7 +9,7 @@ import {
   STATE_SELECTION,
   type StateSelection,
 } from "./bodies.ts";
-import type { EventRow, HoldTypeRow, OrganizationRow } from "./catalog.ts";
+import type { EventRow, HoldTypeRow, OrganizationRow, PriceRow } from "./catalog.ts";
 import { command } from "./command.ts";
 import { AREA_CAPACITY_MAX, NONE, OBJECTS_PER_REQUEST_MAX } from "./constants.ts";
 import type { Holds } from "./inventory/holds.ts";
@@ -63,7 +63,7 @@ function decideBooking(
   if (closed !== null) return closed;
 
   const partition = state.partitionOf(event);
-  const inventory = findInventory(partition, body, rules);
+  const inventory = findInventory(state, event, body, rules);
   if (inventory.errors.length > 0) return refuseInventory(rules, inventory.errors);
   if (isLock) {
     const beyond = findBeyondLimits(partition.holds, organization, body);
@@ -76,7 +76,7 @@ function decideBooking(
       return refuse(Result.ORPHAN_SEAT, detail, orphans);
     }
   }
-  const { seats, areas } = inventory;
+  const { move, seats, areas } = inventory;
   if (seats.length === 0 && areas.length === 0) {
     assert(rules.skipsActive, "a command changes nothing only when it accepts ACTIVE seats");
     return grant(null, true);
@@ -87,7 +87,7 @@ function decideBooking(
       type: RecordType.MOVE,
       actor: caller.actor,
       partition: event.partition,
-      move: rules.move,
+      move,
       hold: hold.hold,
       expiresAtMs: hold.expiresAtMs,
       session: body.sessionId ?? "",
@@ -124,8 +124,11 @@ function checkOpen(
 }
 
 function refuseInventory(rules: BookingRules, errors: readonly FieldError[]): Decision<boolean> {
-  const hasUnknown = errors.some((error) => error.code === "NOT_FOUND");
-  if (rules.move === Move.DIRECT_SALE && !hasUnknown) return grant(null, false);
+  const isFalse = (code: string) => code !== "NOT_FOUND" && code !== "PRICE_CHANGED";
+  const isKnown = errors.every(({ code }) => code !== "NOT_FOUND");
+  if (rules.move === Move.DIRECT_SALE && isKnown && errors.some(({ code }) => isFalse(code))) {
+    return grant(null, false);
+  }
   return refuse(
     Result.INVENTORY_NOT_AVAILABLE,
     "Some of the inventory is not available; nothing was changed.",
@@ -148,6 +151,10 @@ function newHold({ holds }: Partition, holdType: HoldTypeRow, timeMs: number): H
 
 interface BookingRules {
   readonly move: Move;
+  /** The move of a request with `fromBlocked`; null when the command does not take it. */
+  readonly moveFromBlocked: Move | null;
+  /** The move of a request with `toBlocked`; null when the command does not take it. */
+  readonly moveToBlocked: Move | null;
   /** Refused with SALES_CONTROL_REQUIRED when the organization's sales control mode is off. */
   readonly needsSalesControl: boolean;
   /** Refused with EVENT_NOT_PUBLISHED unless the event is published. */
@@ -158,15 +165,20 @@ interface BookingRules {
   readonly respectsSession: boolean;
   /** Accepts ACTIVE seats, and leaves them as they are. */
   readonly skipsActive: boolean;
+  /** Refuses objects whose price is not that of `priceIds`. */
+  readonly guardsPrices: boolean;
 }
 
 /** The rules of a command without special ones. */
 const PLAIN_BOOKING: Omit<BookingRules, "move"> = {
+  moveFromBlocked: null,
+  moveToBlocked: null,
   needsSalesControl: false,
   needsPublished: false,
   preventsOrphans: false,
   respectsSession: false,
   skipsActive: false,
+  guardsPrices: false,
 };
 
 type Exceptions = Partial<BookingRules>;
@@ -196,16 +208,33 @@ function booking<const E extends Exceptions>(move: Move, exceptions: E) {
 }
 
 export const BOOKING_COMMANDS = {
-  lock: booking(Move.LOCK, { needsPublished: true, preventsOrphans: true }),
-  unlock: booking(Move.UNLOCK, { respectsSession: true, skipsActive: true }),
+  lock: booking(Move.LOCK, {
+    moveFromBlocked: Move.LOCK_WITH_BLOCKED,
+    needsPublished: true,
+    preventsOrphans: true,
+    guardsPrices: true,
+  }),
+  unlock: booking(Move.UNLOCK, {
+    moveToBlocked: Move.UNLOCK_TO_BLOCKED,
+    respectsSession: true,
+    skipsActive: true,
+  }),
   sale: booking(Move.SALE, {
     needsSalesControl: true,
     needsPublished: true,
     preventsOrphans: true,
     respectsSession: true,
+    guardsPrices: true,
   }),
-  revertsale: booking(Move.REVERT_SALE, { needsSalesControl: true }),
-  directsale: booking(Move.DIRECT_SALE, { needsPublished: true }),
+  revertsale: booking(Move.REVERT_SALE, {
+    moveToBlocked: Move.REVERT_SALE_TO_BLOCKED,
+    needsSalesControl: true,
+  }),
+  directsale: booking(Move.DIRECT_SALE, {
+    moveFromBlocked: Move.DIRECT_SALE_WITH_BLOCKED,
+    needsPublished: true,
+    guardsPrices: true,
+  }),
   block: booking(Move.BLOCK, {}),
   unblock: booking(Move.UNBLOCK, { skipsActive: true }),
 };
@@ -216,6 +245,7 @@ export const BOOKING_COMMANDS = {
 const NO_AREAS = new Uint32Array(0);
 
 interface Inventory {
+  readonly move: Move;
   /** Indexes of all requested seats, in the order of the request. */
   readonly requested: Uint32Array;
   /** Indexes of the seats to move: fewer where a seat may stay as it is. */
@@ -228,25 +258,34 @@ interface Inventory {
 /** The inventory to search, and the rules. */
 interface Search {
   readonly partition: Partition;
-  readonly rules: BookingRules;
+  readonly move: Move;
+  readonly skipsActive: boolean;
   /** The required owner of the holds; null for any. */
   readonly session: string | null;
   /** By seat id: the required hold of the seat; null for any. */
   readonly fences: StateSelection["fences"] | null;
+  /** LOCK: the session that asks; empty for none. */
+  readonly lockedBy: string;
 }
 
 /**
  * Cost: O(objects of the request), usually 2; for GA places O(holds to take them from), usually 1.
  */
 function findInventory(
-  partition: Partition,
+  state: State,
+  event: EventRow,
   selection: StateSelection,
   rules: BookingRules,
 ): Inventory {
+  const partition = state.partitionOf(event);
   const choices = choicesOf(selection);
+  const move = moveOf(rules, selection);
+  // A move to BLOCKED takes ACTIVE seats along.
+  const skipsActive = rules.skipsActive && MOVES[move].orFrom === undefined;
   const session = rules.respectsSession ? (selection.sessionId ?? null) : null;
   const fences = rules.respectsSession ? (selection.fences ?? null) : null;
-  const search = { partition, rules, session, fences };
+  const lockedBy = rules.move === Move.LOCK ? (selection.sessionId ?? "") : "";
+  const search = { partition, move, skipsActive, session, fences, lockedBy };
   const errors: FieldError[] = [];
   const requested = seatIndexes(partition.layout, choices.seats);
   for (let i = 0; i < requested.length; i++) {
@@ -254,9 +293,51 @@ function findInventory(
     if (code !== null) errors.push(seatError(i, choices.seats[i]!, code));
   }
   const areas = choices.areas.length === 0 ? NO_AREAS : findPlaces(search, choices.areas, errors);
-  const seats = rules.skipsActive ? withoutActive(partition, requested) : requested;
+  const { priceIds } = selection;
+  if (rules.guardsPrices && priceIds !== undefined && priceIds !== null) {
+    findOtherPrices(partition, state.catalog.pricesOf(event.id), selection, errors);
+  }
+  const seats = skipsActive ? withoutActive(partition, requested) : requested;
   assert(areas.length % 3 === 0, "areas are triples");
-  return { requested, seats, areas, errors };
+  return { move, requested, seats, areas, errors };
+}
+
+function moveOf(rules: BookingRules, { fromBlocked, toBlocked }: StateSelection): Move {
+  if (fromBlocked === true && rules.moveFromBlocked !== null) return rules.moveFromBlocked;
+  if (toBlocked === true && rules.moveToBlocked !== null) return rules.moveToBlocked;
+  return rules.move;
+}
+
+/**
+ * Adds an error for each object with another price than the request expects, and sorts the errors
+ * in the order of the request. An object with an error keeps that.
+ */
+function findOtherPrices(
+  { layout, price, areas }: Partition,
+  prices: ReadonlyMap<number, Pick<PriceRow, "id">>,
+  selection: StateSelection,
+  errors: FieldError[],
+): void {
+  const refused = new Map(errors.map((error) => [error.field.replace(/\.\w+$/, ""), error]));
+  errors.length = 0;
+  const check = (choices: readonly SeatChoice[], list: string, slotOf: (id: number) => number) => {
+    for (const [i, { id }] of choices.entries()) {
+      const error = refused.get(`${list}[${i}]`);
+      const expected = selection.priceIds![id];
+      if (error !== undefined) errors.push(error);
+      else if (expected !== undefined && prices.get(slotOf(id))?.id !== expected) {
+        errors.push(otherPrice(`${list}[${i}].id`, expected));
+      }
+    }
+  };
+  const { seats, areas: places } = choicesOf(selection);
+  check(seats, "seats", (id) => price[seatIndexOf(layout, id)]!);
+  check(places, "groupOfSeats", (id) => areas.price[layout.areaIndexes.get(id)!]!);
+}
+
+function otherPrice(field: string, expected: number): FieldError {
+  const message = "has another price now; show the buyer the new price and ask again";
+  return { field, code: "PRICE_CHANGED", message, rejectedValue: expected };
 }
 
 /** Seats in another state than ACTIVE: usually all of them. */
@@ -289,16 +370,20 @@ function findPlaces(
 
 /** @returns Why the seat cannot go through the move; null when it can. */
 function seatProblem(search: Search, seat: number): string | null {
-  const { partition, rules } = search;
+  const { partition } = search;
   if (seat === NONE) return "NOT_FOUND";
   const state = partition.state[seat] as SeatState;
-  const { from, to } = MOVES[rules.move];
-  if (state === from) {
-    // A sold seat may have lost its price; then it cannot become ACTIVE again.
-    if (to === SeatState.ACTIVE && partition.price[seat] === 0) return "NO_PRICE";
+  const { from, orFrom } = MOVES[search.move];
+  if (state === from || state === orFrom) {
+    // A sold seat may have lost its price; then it cannot come back.
+    if (partition.price[seat] === 0) return "NO_PRICE";
     return state === SeatState.LOCKED ? holdProblem(search, seat) : null;
   }
-  if (rules.skipsActive && state === SeatState.ACTIVE) return null;
+  if (search.skipsActive && state === SeatState.ACTIVE) return null;
+  if (state === SeatState.LOCKED && search.lockedBy !== "") {
+    const { session } = partition.holds.get(partition.hold[seat]!);
+    if (session === search.lockedBy) return "HELD_BY_THIS_SESSION";
+  }
   return STATE_NAMES[state] ?? "NO_PRICE";
 }
 
@@ -313,43 +398,69 @@ function holdProblem({ partition, session, fences }: Search, seat: number): stri
 
 /** @returns Why the places cannot go through the move; null when they can. */
 function areaProblem(
-  { partition, rules, session }: Search,
+  { partition, move, session }: Search,
   area: number,
   places: number,
 ): string | null {
   if (area === NONE) return "NOT_FOUND";
   const { areas } = partition;
   if (areas.price[area] === 0) return "NO_PRICE";
-  const { from } = MOVES[rules.move];
-  if (areas.places(area, from) < places) return "INSUFFICIENT_CAPACITY";
+  const { from, orFrom } = MOVES[move];
+  const others = orFrom === undefined || from === SeatState.LOCKED ? 0 : areas.places(area, orFrom);
+  if (areas.places(area, from) + others < places) return "INSUFFICIENT_CAPACITY";
   if (from !== SeatState.LOCKED || session === null) return null;
   let held = 0;
   for (const slot of areas.slotsOf(session)) held += areas.held(area, slot);
   return held < places ? "HELD_BY_ANOTHER_SESSION" : null;
 }
 
-/** Adds the holds of the places to `triples`, the oldest first. */
+/** Adds the holds of the places to `triples`, the first to end first. */
 function takePlaces(
-  { partition, rules, session }: Search,
+  { partition, move, session }: Search,
   area: number,
   places: number,
   triples: number[],
 ): void {
-  if (MOVES[rules.move].from !== SeatState.LOCKED) {
-    const slot = rules.move === Move.LOCK ? partition.holds.nextSlot : NONE;
+  if (MOVES[move].from !== SeatState.LOCKED) {
+    const slot = MOVES[move].to === SeatState.LOCKED ? partition.holds.nextSlot : NONE;
     triples.push(area, slot, places);
     return;
   }
   const { areas } = partition;
-  const slots = session === null ? areas.holdsIn(area).keys() : areas.slotsOf(session);
   let left = places;
-  for (const slot of slots) {
+  for (const slot of firstToEnd(partition, area, { session, places })) {
     const taken = Math.min(left, areas.held(area, slot));
-    if (taken > 0) triples.push(area, slot, taken);
+    triples.push(area, slot, taken);
     left -= taken;
-    if (left === 0) break;
   }
   assert(left === 0, "the places that were counted are found");
+}
+
+/**
+ * The holds with the wanted places of an area: the first to end, of equal ends the oldest.
+ * Cost: O(holds in the area, or of the session) + O(returned holds) for each that ends before them.
+ */
+function firstToEnd(
+  { areas, holds }: Partition,
+  area: number,
+  wanted: { readonly session: string | null; readonly places: number },
+): readonly number[] {
+  const { session } = wanted;
+  const endOf = (slot: number) => holds.get(slot).expiresAtMs || Infinity;
+  const isBefore = (slot: number, other: number) =>
+    endOf(slot) - endOf(other) < 0 ||
+    (endOf(slot) === endOf(other) && holds.get(slot).fence < holds.get(other).fence);
+  const first: number[] = [];
+  let more = -wanted.places;
+  for (const slot of session === null ? areas.holdsIn(area).keys() : areas.slotsOf(session)) {
+    const held = areas.held(area, slot);
+    if (held === 0 || (more >= 0 && !isBefore(slot, first.at(-1)!))) continue;
+    const at = first.findLastIndex((other) => !isBefore(slot, other)) + 1;
+    first.splice(at, 0, slot);
+    more += held;
+    while (more >= areas.held(area, first.at(-1)!)) more -= areas.held(area, first.pop()!);
+  }
+  return first;
 }
 
 /** The same session may have locked the seat again, but the code for programs is the same. */
@@ -363,6 +474,7 @@ const SEAT_MESSAGES: Readonly<Record<string, string>> = {
   SOLD: "is sold",
   BLOCKED: "is withdrawn from sale",
   HELD_BY_ANOTHER_SESSION: "is held by another session",
+  HELD_BY_THIS_SESSION: "is held by this session already",
   [ANOTHER_HOLD]: "is not in the hold with this fence",
   INSUFFICIENT_CAPACITY: "has fewer places than requested",
 };
@@ -410,7 +522,8 @@ export function checkSelection(selection: StateSelection): FieldError[] {
   }
   checkDuplicates(seats, "seats", errors);
   checkDuplicates(areas, "groupOfSeats", errors);
-  checkFences(selection, seats, errors);
+  checkNamed(selection.fences, "fences", seats, errors);
+  checkNamed(selection.priceIds, "priceIds", [...seats, ...areas], errors);
   for (let i = 0; i < seats.length; i++) {
     const { capacity } = seats[i]!;
     if (capacity === null || capacity === undefined) continue;
@@ -444,18 +557,19 @@ function checkDuplicates(
   }
 }
 
-/** A fence belongs to a seat of the request. */
-function checkFences(
-  { fences }: StateSelection,
-  seats: readonly SeatChoice[],
+/** Fences and prices belong to objects of the request. */
+function checkNamed(
+  guards: Readonly<Record<string, number>> | null | undefined,
+  member: "fences" | "priceIds",
+  choices: readonly SeatChoice[],
   errors: FieldError[],
 ): void {
-  if (fences === undefined || fences === null) return;
-  const ids = new Set(seats.map(({ id }) => String(id)));
-  for (const [id, fence] of Object.entries(fences)) {
+  if (guards === undefined || guards === null) return;
+  const ids = new Set(choices.map(({ id }) => String(id)));
+  for (const [id, rejectedValue] of Object.entries(guards)) {
     if (ids.has(id)) continue;
-    const message = "is the fence of a seat that the request does not name";
-    errors.push({ field: `fences[${id}]`, code: "UNKNOWN", message, rejectedValue: fence });
+    const message = `is no ${member === "fences" ? "seat" : "seat or area"} of the request`;
+    errors.push({ field: `${member}[${id}]`, code: "UNKNOWN", message, rejectedValue });
   }
 }
 

@@ -37,6 +37,7 @@ export class Holds {
   /** More than every fence so far. */
   #fenceBound = 0;
   #free: number[] = [];
+  #newest: number = NONE;
   readonly #expiry = new ExpiryQueues();
   /** Sum of `#sizes` of the holds. */
   #held = 0;
@@ -46,6 +47,11 @@ export class Holds {
   /** The slot of the next hold. */
   get nextSlot(): number {
     return this.#free.at(-1) ?? this.#holds.length;
+  }
+
+  /** The slot of the hold that was opened last; NONE before the first since the start. */
+  get newest(): number {
+    return this.#newest;
   }
 
   get count(): number {
@@ -103,6 +109,7 @@ export class Holds {
     if (this.#free.length > 0) this.#free.pop();
     this.#holds[slot] = hold;
     this.#sizes[slot] = size;
+    this.#newest = slot;
     this.#fenceBound = hold.fence + 1;
     this.#count(hold.session, size);
     if (hold.expiresAtMs !== 0) this.#expiry.add(slot, hold.startedAtMs, hold.expiresAtMs);

@@ -61,31 +61,36 @@ export class Partition implements SeatColumns {
    * Cost: O(seats and areas of the record), usually 2.
    */
   move(record: MoveRecord, timeMs: number, sequence: number): void {
-    const { from, to } = MOVES[record.move];
+    const { from, orFrom = from, to } = MOVES[record.move];
     assert((to === LOCKED) === (record.hold !== NONE), "a lock, and nothing else, opens a hold");
+    let count = 0;
     for (const seat of record.seats) {
-      assert(this.state[seat] === from, "a seat is in the state that the move leaves");
+      if (this.state[seat] === from) count += 1;
+      else assert(this.state[seat] === orFrom, "a seat is in the state that the move leaves");
     }
     if (to === LOCKED) this.#openHold(record, timeMs, sequence);
     for (const seat of record.seats) {
-      if (from === LOCKED) this.#releaseHold(this.hold[seat]!, 1);
+      if (this.state[seat] === LOCKED) this.#releaseHold(this.hold[seat]!, 1);
       this.state[seat] = to;
       this.hold[seat] = record.hold;
       this.#touch(seat, timeMs);
     }
-    this.seatsIn[from]! -= record.seats.length;
+    this.seatsIn[from]! -= count;
+    this.seatsIn[orFrom]! -= record.seats.length - count;
     this.seatsIn[to]! += record.seats.length;
     this.#movePlaces(record, timeMs);
   }
 
   #movePlaces(record: MoveRecord, timeMs: number): void {
-    const { from, to } = MOVES[record.move];
+    const { from, orFrom = from, to } = MOVES[record.move];
     const { areas } = record;
     for (let i = 0; i < areas.length; i += 3) {
       const area = areas[i]!;
       const slot = areas[i + 1]!;
       const places = areas[i + 2]!;
-      this.areas.move(area, from, to, places);
+      const first = orFrom === from ? places : Math.min(places, this.areas.places(area, from));
+      this.areas.move(area, from, to, first);
+      if (first < places) this.areas.move(area, orFrom, to, places - first);
       if (from === LOCKED) {
         this.areas.removeHeld(area, slot, places);
         this.#releaseHold(slot, places);

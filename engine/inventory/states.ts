@@ -38,12 +38,19 @@ export const Move = {
   BLOCK: 6,
   UNBLOCK: 7,
   EXPIRE: 8,
+  /** The moves of `fromBlocked` and `toBlocked`. */
+  LOCK_WITH_BLOCKED: 9,
+  DIRECT_SALE_WITH_BLOCKED: 10,
+  UNLOCK_TO_BLOCKED: 11,
+  REVERT_SALE_TO_BLOCKED: 12,
 } as const;
 export type Move = (typeof Move)[keyof typeof Move];
 
 interface MoveRule {
   readonly name: string;
   readonly from: BookingState;
+  /** A second state that the move may leave: places once there are none in `from`. */
+  readonly orFrom?: BookingState;
   readonly to: BookingState;
 }
 
@@ -56,12 +63,22 @@ export const MOVES: Readonly<Record<Move, MoveRule>> = {
   [Move.BLOCK]: { name: "block", from: ACTIVE, to: BLOCKED },
   [Move.UNBLOCK]: { name: "unblock", from: BLOCKED, to: ACTIVE },
   [Move.EXPIRE]: { name: "expire", from: LOCKED, to: ACTIVE },
+  [Move.LOCK_WITH_BLOCKED]: { name: "lock", from: BLOCKED, orFrom: ACTIVE, to: LOCKED },
+  [Move.DIRECT_SALE_WITH_BLOCKED]: { name: "directsale", from: BLOCKED, orFrom: ACTIVE, to: SOLD },
+  [Move.UNLOCK_TO_BLOCKED]: { name: "unlock", from: LOCKED, orFrom: ACTIVE, to: BLOCKED },
+  [Move.REVERT_SALE_TO_BLOCKED]: { name: "revertsale", from: SOLD, to: BLOCKED },
 };
+
+/** The states of seats before the move. */
+export function statesBefore(move: Move): readonly BookingState[] {
+  const { from, orFrom } = MOVES[move];
+  return orFrom === undefined ? [from] : [from, orFrom];
+}
 
 for (const [i, state] of BOOKING_STATES.entries()) {
   assert(state === ACTIVE + i, "the booking states are consecutive codes, from ACTIVE on");
   assert(STATE_NAMES[state] !== null, "every booking state has a public name");
 }
-for (const { from, to } of Object.values(MOVES)) {
-  assert(from !== to, "a move changes the state");
+for (const { from, orFrom, to } of Object.values(MOVES)) {
+  assert(from !== to && orFrom !== to, "a move changes the state");
 }

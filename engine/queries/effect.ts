@@ -7,7 +7,7 @@ import type { EventStatus, PriceRow } from "../catalog.ts";
 import { NONE } from "../constants.ts";
 import type { Hold } from "../inventory/holds.ts";
 import type { Areas, Partition } from "../inventory/partition.ts";
-import { BOOKING_STATES, MOVES, SeatState } from "../inventory/states.ts";
+import { BOOKING_STATES, MOVES, SeatState, statesBefore } from "../inventory/states.ts";
 import type { Layout, LayoutArea } from "../layout/layout.ts";
 import { type CatalogRecord, type LogRecord, type MoveRecord, RecordType } from "../records.ts";
 import type { State } from "../state.ts";
@@ -204,20 +204,31 @@ export function seatingOf({ catalog }: State, number: number, partition: Partiti
 }
 
 /**
- * The seats of a move. @param holdOf - The hold that a seat leaves; null where it does not matter.
+ * The seats of a move.
+ * @param before - Before the record; null where states and holds that seats leave do not matter.
  */
 export function movedSeats(
   { seatIds, price, prices }: Seating,
   { record, sequence }: MoveAt,
   onMove: OnMove,
-  holdOf: ((seat: number) => Hold) | null = null,
+  before: Partition | null = null,
 ): void {
   const move = moveOf({ record, sequence });
   for (const seat of record.seats) {
     move.placeId = seatIds[seat]!;
     move.priceId = prices.get(price[seat]!)?.id ?? 0;
-    if (holdOf !== null) enter(move, holdOf(seat));
+    if (before !== null) leave(move, record, before, seat);
     onMove(move);
+  }
+}
+
+/** A seat on sale that an unlock withdraws leaves no hold. */
+function leave(move: PlaceMove, record: MoveRecord, before: Partition, seat: number): void {
+  move.from = before.state[seat] as SeatState;
+  if (move.from === LOCKED) enter(move, before.holds.get(before.hold[seat]!));
+  else if (move.to !== LOCKED) {
+    const { session, holdType } = record;
+    [move.hold, move.session, move.holdType, move.endsAtMs] = [0, session, holdType, 0];
   }
 }
 
@@ -231,24 +242,30 @@ function moveOf({ record, sequence }: MoveAt): PlaceMove {
 /** To be called before the record is applied: later its holds may be gone. */
 function moved(state: State, { record, sequence }: MoveAt, onMove: OnMove): void {
   const partition = state.partitionAt(record.partition);
-  const { layout, holds, hold, areas } = partition;
-  const { from, to } = MOVES[record.move];
+  const { layout, holds, areas } = partition;
+  const { to } = MOVES[record.move];
   const seating = seatingOf(state, record.partition, partition);
-  const holdOf = from === LOCKED ? (seat: number) => holds.get(hold[seat]!) : null;
-  movedSeats(seating, { record, sequence }, onMove, holdOf);
+  movedSeats(seating, { record, sequence }, onMove, partition);
   const move = moveOf({ record, sequence });
   const counts = new Map<number, AreaCounts>();
   for (let i = 0; i < record.areas.length; i += 3) {
     const [area, slot, places] = record.areas.subarray(i, i + 3) as unknown as AreaCounts;
-    const after = [...(counts.get(area) ?? countsOf(areas, area))];
-    after[from - ACTIVE]! -= places;
-    after[to - ACTIVE]! += places;
-    counts.set(area, (move.counts = after as unknown as AreaCounts));
     move.placeId = layout.areas[area]!.id;
-    move.places = places;
     move.priceId = seating.prices.get(areas.price[area]!)?.id ?? 0;
-    if (from === LOCKED) enter(move, holds.get(slot));
-    onMove(move);
+    let left = places;
+    for (const from of statesBefore(record.move)) {
+      const after = [...(counts.get(area) ?? countsOf(areas, area))];
+      const part = Math.min(left, after[from - ACTIVE]!);
+      if (part === 0) continue;
+      left -= part;
+      after[from - ACTIVE]! -= part;
+      after[to - ACTIVE]! += part;
+      counts.set(area, (move.counts = after as unknown as AreaCounts));
+      move.from = from;
+      move.places = part;
+      if (from === LOCKED) enter(move, holds.get(slot));
+      onMove(move);
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 import { assert } from "../assert.ts";
 import type { StateSelection } from "../bodies.ts";
 import type { EventRow } from "../catalog.ts";
+import type { BookingKind } from "../commands.ts";
 import type { Hold, Holds } from "../inventory/holds.ts";
 import type { Partition } from "../inventory/partition.ts";
 import { SeatState } from "../inventory/states.ts";
@@ -89,6 +90,10 @@ export interface BookedSeat {
   readonly id: number;
   /** The composite key of v1. */
   readonly label: string;
+  /** The names of its section or table and its row, and its own. */
+  readonly section: string;
+  readonly row: string;
+  readonly seat: string;
   readonly state: SeatState;
   readonly priceId: number | null;
   /** Milliseconds since 1970: the end of its hold; null for none. */
@@ -97,19 +102,34 @@ export interface BookedSeat {
   readonly fence: number | null;
 }
 
+export interface BookedArea extends AreaFacts {
+  /** The places that the lock holds there; null for other calls. */
+  readonly hold: {
+    readonly fence: number;
+    /** Milliseconds since 1970; null for no end. */
+    readonly expiresAtMs: number | null;
+    readonly places: number;
+  } | null;
+}
+
 /** In the order of the request. */
 export interface Booked {
   /** The last record of the event. */
   readonly sequence: number;
   readonly seats: readonly BookedSeat[];
-  readonly areas: readonly AreaFacts[];
+  readonly areas: readonly BookedArea[];
 }
 
 /**
- * @param selection - Of a call granted just now.
+ * @param kind - The call, granted just now.
  * Cost: O(objects of the request).
  */
-export function bookedFacts(state: State, event: EventRow, selection: StateSelection): Booked {
+export function bookedFacts(
+  state: State,
+  event: EventRow,
+  kind: BookingKind,
+  selection: StateSelection,
+): Booked {
   const partition = state.partitionOf(event);
   const prices = state.catalog.pricesOf(event.id);
   const { layout, holds } = partition;
@@ -119,22 +139,28 @@ export function bookedFacts(state: State, event: EventRow, selection: StateSelec
     const hold = current === SeatState.LOCKED ? holds.get(partition.hold[seat]!) : null;
     return {
       id,
-      label: labelOf(layout, seat),
+      ...labelsOf(layout, seat),
       state: current,
       priceId: prices.get(partition.price[seat]!)?.id ?? null,
-      expiresAtMs: hold === null || hold.expiresAtMs === 0 ? null : hold.expiresAtMs,
+      expiresAtMs: hold?.expiresAtMs || null,
       fence: hold?.fence ?? null,
     };
   });
   const areas = (selection.groupOfSeats ?? []).map(({ id }) => {
     const area = layout.areaIndexes.get(id);
     assert(area !== undefined, "the areas of a granted call are in the layout");
-    return areaFacts(partition, prices, area);
+    const facts = areaFacts(partition, prices, area);
+    if (kind !== "lock") return { ...facts, hold: null };
+    const { fence, expiresAtMs } = holds.get(holds.newest);
+    const places = partition.areas.held(area, holds.newest);
+    return { ...facts, hold: { fence, expiresAtMs: expiresAtMs || null, places } };
   });
   return { sequence: state.sequenceOf(event), seats, areas };
 }
 
-function labelOf(layout: Layout, seat: number): string {
-  const row = layout.rows[layout.rowOfSeat[seat]!]!;
-  return joinKey(layout.sections[row.section]!.name, row.name, seatName(layout, seat));
+function labelsOf(layout: Layout, index: number) {
+  const { name: row, section: number } = layout.rows[layout.rowOfSeat[index]!]!;
+  const section = layout.sections[number]!.name;
+  const seat = seatName(layout, index);
+  return { label: joinKey(section, row, seat), section, row, seat };
 }

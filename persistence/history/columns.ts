@@ -5,7 +5,7 @@
 import { Packr } from "msgpackr";
 import { assert } from "../../engine/assert.ts";
 import { NONE } from "../../engine/constants.ts";
-import { Move } from "../../engine/inventory/states.ts";
+import { type Move, MOVES, SeatState } from "../../engine/inventory/states.ts";
 import type { TimedRecord } from "../../engine/queries/effect.ts";
 import { type Actor, type MoveRecord, RecordType } from "../../engine/records.ts";
 import { ByteWriter } from "../log/bytes.ts";
@@ -88,7 +88,7 @@ export class ColumnWriter {
     columns.actorKind.push(actor.kind);
     columns.actorId.push(actor.id - this.#actorId);
     this.#actorId = actor.id;
-    if (move === Move.LOCK) {
+    if (MOVES[move].to === SeatState.LOCKED) {
       columns.hold.push(hold);
       columns.lasts.push(expiresAtMs === 0 ? null : expiresAtMs - timeMs);
     } else assert(hold === NONE && expiresAtMs === 0, "only a lock begins a hold");
@@ -176,7 +176,7 @@ export function* recordsIn(bytes: Buffer, partition: number): Generator<TimedRec
       yield decodeRecord(others[otherAt++]!, sequence);
       continue;
     }
-    const isLock = move === Move.LOCK;
+    const isLock = MOVES[move as Move].to === SeatState.LOCKED;
     const lasts = isLock ? columns.lasts[lockAt]! : null;
     const kept = sessionOf(columns.session[moveAt]!);
     kept.seats = seatsOf(kept.seats);

@@ -1,6 +1,6 @@
 /** Shows the records of a log, even while it is being written. Changes nothing. */
 import type { EventRow } from "../../engine/catalog.ts";
-import { MOVES, SeatState, STATE_NAMES } from "../../engine/inventory/states.ts";
+import { MOVES, SeatState, STATE_NAMES, statesBefore } from "../../engine/inventory/states.ts";
 import { type Layout, seatName } from "../../engine/layout/layout.ts";
 import {
   type Actor,
@@ -174,9 +174,10 @@ export class RecordViewer {
   #moveOf(record: MoveRecord, layout: Layout | undefined, isExact: boolean): RecordView {
     const { move, session, holdType, expiresAtMs, seats, areas } = record;
     const { name, from, to } = MOVES[move];
+    const states = statesBefore(move).map((state) => STATE_NAMES[state]);
     return {
       move: name,
-      from: STATE_NAMES[from],
+      from: states.join(" or "),
       to: STATE_NAMES[to],
       ...(session === "" ? {} : { session }),
       ...(holdType === "" ? {} : { holdType }),

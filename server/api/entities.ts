@@ -271,14 +271,15 @@ export const HOLD = object({
 });
 
 /** An area after a change. */
-export const AREA_COUNTS = object({
+const AREA_COUNT_MEMBERS = {
   groupOfSeatsId: LONG,
   capacity: COUNT,
   active: COUNT,
   locked: COUNT,
   sold: COUNT,
   blocked: COUNT,
-});
+};
+export const AREA_COUNTS = object(AREA_COUNT_MEMBERS);
 /** What a booking call has moved; or `true`, or the `false` of a direct sale. */
 export const BOOKED = either(
   DONE,
@@ -288,13 +289,23 @@ export const BOOKED = either(
       object({
         id: LONG,
         label: TEXT,
+        section: TEXT,
+        row: TEXT,
+        seat: TEXT,
         state: STATE,
         priceId: whenSet(LONG),
         expiresAt: whenSet(LOCAL_DATE_TIME),
         fence: whenSet(COUNT),
       }),
     ),
-    areas: list(AREA_COUNTS),
+    areas: list(
+      object({
+        ...AREA_COUNT_MEMBERS,
+        hold: whenSet(
+          object({ fence: COUNT, expiresAt: orNull(LOCAL_DATE_TIME), capacity: COUNT }),
+        ),
+      }),
+    ),
   }),
 );
 
@@ -514,21 +525,28 @@ export function areaView({ areaId, changedAtMs, priceId, priceName, ...facts }: 
 export function bookedView({ sequence, seats, areas }: Booked) {
   return {
     sequence,
-    seats: seats.map(({ id, label, state, priceId, expiresAtMs, fence }) => ({
-      id,
-      label,
+    seats: seats.map(({ state, priceId, expiresAtMs, fence, ...labels }) => ({
+      ...labels,
       state: STATE_NAMES[state],
       priceId: priceId ?? undefined,
       expiresAt: expiresAtMs === null ? undefined : localDateTime(expiresAtMs),
       fence: fence ?? undefined,
     })),
-    areas: areas.map(({ areaId, capacity, active, locked, sold, blocked }) => ({
+    areas: areas.map(({ areaId, capacity, active, locked, sold, blocked, hold }) => ({
       groupOfSeatsId: areaId,
       capacity,
       active,
       locked,
       sold,
       blocked,
+      hold:
+        hold === null
+          ? undefined
+          : {
+              fence: hold.fence,
+              expiresAt: hold.expiresAtMs === null ? null : localDateTime(hold.expiresAtMs),
+              capacity: hold.places,
+            },
     })),
   };
 }

@@ -332,6 +332,7 @@ export const REASONS = [
   "TYPE",
   "FORMAT",
   "UNKNOWN",
+  "HELD_BY_THIS_SESSION",
 ] as const;
 
 const resultCodes = numbersOf(RESULT_CODES);

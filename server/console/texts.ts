@@ -211,6 +211,8 @@ export const TEXTS = {
       NO_PRICE: "Not on sale",
       NOT_FOUND: "Not in this event",
       HELD_BY_ANOTHER_SESSION: "Held by another session",
+      HELD_BY_THIS_SESSION: "Held by this session already",
+      PRICE_CHANGED: "Has another price now",
       INSUFFICIENT_CAPACITY: "Not enough places",
       ORPHAN_SEAT: "Would leave a single seat",
     } as Readonly<Record<string, string>>,

@@ -62,6 +62,8 @@ export interface RefusedObject {
     | "NO_PRICE"
     | "NOT_FOUND"
     | "HELD_BY_ANOTHER_SESSION"
+    | "HELD_BY_THIS_SESSION"
+    | "PRICE_CHANGED"
     | "INSUFFICIENT_CAPACITY"
     | "ORPHAN_SEAT";
 }

@@ -88,7 +88,7 @@ export class InventoryView {
       }
       const seatId = basket.seatIds[seatPosition(field) ?? -1];
       if (seatId === undefined) continue;
-      const isHeld = code === "LOCKED" || code === "HELD_BY_ANOTHER_SESSION";
+      const isHeld = code === "LOCKED" || code.startsWith("HELD_BY_");
       if (!isHeld) this.#seats.set(seatId, Availability.UNAVAILABLE);
       else if (this.#seats.isFree(seatId)) this.#seats.set(seatId, Availability.HELD);
     }

@@ -81,14 +81,19 @@ function bookingRoute(kind: BookingKind): Route {
       if (!isGranted(outcome)) return outcome;
       if (!outcome.value) return FALSE;
       const isShown = takesPrefer && wantsRepresentation(head.prefer);
-      return isShown ? representation(engine.state, eventId, body) : TRUE;
+      return isShown ? representation(engine.state, eventId, kind, body) : TRUE;
     },
   });
 }
 
 /** To be made in the turn of the call. */
-function representation(state: State, eventId: string, selection: StateSelection): Answer {
-  const booked = bookedFacts(state, state.catalog.events.get(eventId)!, selection);
+function representation(
+  state: State,
+  eventId: string,
+  kind: BookingKind,
+  selection: StateSelection,
+): Answer {
+  const booked = bookedFacts(state, state.catalog.events.get(eventId)!, kind, selection);
   return withApplied(answer(200, bookedView(booked)));
 }
 

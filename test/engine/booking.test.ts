@@ -20,9 +20,12 @@ inHall("a seat is locked once, and a refusal names every seat that is not availa
   seats   A1 SOLD  A2 SOLD  A3 ACTIVE
 `);
 
-inHall("a session cannot lock a seat that it already holds")(`
+inHall("a session locks a seat of its own again → refused as its own; without a session as any")(`
   lock    A  A1             ok
-  lock    A  A1 A2          not_available  A1 LOCKED
+  lock    A  A1 A2          not_available  A1 HELD_BY_THIS_SESSION
+  lock    -  A3             ok
+  lock    -  A3             not_available  A3 LOCKED
+  lock    -  A1             not_available  A1 LOCKED
   seats   A1 LOCKED  A2 ACTIVE
 `);
 
@@ -103,6 +106,103 @@ inHall("a direct sale answers false unless everything in the request is ACTIVE")
   seats       A1 SOLD  A2 ACTIVE  A3 LOCKED  A4 BLOCKED
   places      Pit  active 6 locked 0 sold 4 blocked 0
 `);
+
+inHall("a lock or a direct sale from BLOCKED → one record, ACTIVE and BLOCKED alike")(`
+  block   -  A1 A3 Pit:4    ok
+  lock    A  A1 A2          not_available  A1 BLOCKED
+  lock    A  A1 A2 Pit:5 with fromBlocked  ok
+  places  Pit  active 5 locked 5 sold 0 blocked 0
+  directsale  -  A1 with fromBlocked  false
+  directsale  -  A3 A4 with fromBlocked  ok
+  seats   A1 LOCKED  A2 LOCKED  A3 SOLD  A4 SOLD
+  block   -  Pit:3          ok
+  lock    A  Pit:6 with fromBlocked  not_available  Pit:6 INSUFFICIENT_CAPACITY
+  directsale  -  Pit:2 with fromBlocked  ok
+  places  Pit  active 2 locked 5 sold 2 blocked 1
+  wait    15m
+  seats   A1 ACTIVE  A2 ACTIVE
+  places  Pit  active 7 locked 0 sold 2 blocked 1
+`);
+
+inHall("an unlock or a revertsale to BLOCKED → withdrawn in one record, ACTIVE seats too")(`
+  lock    A  A1 Pit:3       ok
+  lock    B  A2             ok
+  unlock  A  A1 A2 with toBlocked  not_available  A2 HELD_BY_ANOTHER_SESSION
+  unlock  A  A1 A3 Pit:2 with toBlocked  ok
+  seats   A1 BLOCKED  A2 LOCKED  A3 BLOCKED
+  places  Pit  active 7 locked 1 sold 0 blocked 2
+  unlock  A  A3 with toBlocked  not_available  A3 BLOCKED
+  unlock  A  Pit:2 with toBlocked  not_available  Pit:2 INSUFFICIENT_CAPACITY
+  unlock  -  A4 with toBlocked  ok
+  directsale  -  A5 Pit:2   ok
+  revertsale  -  A4 with toBlocked  not_available  A4 BLOCKED
+  revertsale  -  A5 Pit:1 with toBlocked  ok
+  seats   A4 BLOCKED  A5 BLOCKED
+  places  Pit  active 5 locked 1 sold 1 blocked 3
+`);
+
+inHall("fromBlocked and toBlocked on other calls → without effect")(`
+  block   -  A1             ok
+  sale    -  A1 with fromBlocked  not_available  A1 BLOCKED
+  block   -  A1 with fromBlocked  not_available  A1 BLOCKED
+  lock    A  A2 with toBlocked  ok
+  sale    A  A2 with toBlocked  ok
+  unblock  -  A1 with toBlocked  ok
+  seats   A1 ACTIVE  A2 SOLD
+`);
+
+test("places of several holds are sold or unlocked → the hold that ends first gives them", () => {
+  const world = check(
+    HALL,
+    `
+    lock    A  Pit:2 as RESERVED  ok
+    lock    A  Pit:2          ok
+    wait    5m
+    lock    A  Pit:2          ok
+    lock    B  Pit:1 as RESERVED  ok
+    sale    A  Pit:3          ok
+    wait    10m
+    places  Pit  active 3 locked 4 sold 3 blocked 0
+    sale    -  Pit:1          ok
+    wait    5m
+    places  Pit  active 3 locked 3 sold 4 blocked 0
+    sale    A  Pit:3          not_available  Pit HELD_BY_ANOTHER_SESSION
+    `,
+  );
+  expect(world.partition.holds.count).toBe(2);
+});
+
+test("an object has another price than the request expects → PRICE_CHANGED, its state first", () => {
+  const world = check(HALL, `block  -  A4  ok`);
+  const idOf = (label: string) => world.labels.idOf(label);
+  const price = [...world.engine.state.catalog.pricesOf(world.eventId).values()][0]!.id;
+  const ask = (kind: BookingKind, labels: string[], prices: Record<string, number>) => {
+    const byId = Object.entries(prices).map(([label, id]) => [idOf(label), id]);
+    const body = { ...world.selection("A", ...labels), priceIds: Object.fromEntries(byId) };
+    const outcome = world.book(kind, body);
+    const errors = "errors" in outcome ? outcome.errors : [];
+    if (errors.length === 0) return "value" in outcome ? outcome.value : outcome.refused;
+    return errors.map((error) => `${error.field} ${error.code} ${String(error.rejectedValue)}`);
+  };
+  const changed = [`seats[1].id PRICE_CHANGED ${price + 1}`];
+  expect(ask("lock", ["A1", "A2"], { A1: price, A2: price + 1 })).toEqual(changed);
+  expect(ask("directsale", ["A1", "A2"], { A2: price + 1 })).toEqual(changed);
+  expect(ask("lock", ["Pit:2", "A4", "A1"], { Pit: 7, A1: 7, A4: 7 })).toEqual([
+    `seats[0].id BLOCKED ${idOf("A4")}`,
+    "seats[1].id PRICE_CHANGED 7",
+    "groupOfSeats[0].id PRICE_CHANGED 7",
+  ]);
+  expect(ask("directsale", ["A4", "A1"], { A1: 7 })).toBe(false);
+  expect(ask("lock", ["A1", "Pit:2"], { A1: price, Pit: price })).toBe(true);
+  expect(ask("sale", ["A1", "Pit:2"], { A1: 7, Pit: price })).toEqual([
+    "seats[0].id PRICE_CHANGED 7",
+  ]);
+  expect(ask("unlock", ["A1"], { A1: 7 })).toBe(true);
+  expect(ask("sale", ["Pit:2"], { Pit: price })).toBe(true);
+  expect(ask("lock", ["A1"], { A1: price, A2: price })).toEqual([
+    `priceIds[${idOf("A2")}] UNKNOWN ${price}`,
+  ]);
+});
 
 test("a direct sale of an unknown seat or area is refused, it does not answer false", () => {
   const world = check(HALL, `directsale  -  A1  ok`);

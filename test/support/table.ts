@@ -6,6 +6,7 @@
  * ```
  * lock    A  A1 A2          ok
  * lock    B  A2 Pit:3       not_available  A2 LOCKED
+ * lock    B  A4 with fromBlocked  ok
  * wait    15m
  * remove  A3                ok
  * unlock  A  A1             same
@@ -90,10 +91,15 @@ function runLine(world: World, line: string, verb: string, cells: readonly strin
   const kind = verb as BookingKind;
   if (BOOKING_KINDS.includes(kind)) {
     const [session, objects, ...expected] = cells;
-    const [names, holdType] = objects!.split(" as ");
+    const [choice, member] = objects!.split(" with ");
+    const [names, holdType] = choice!.split(" as ");
     const labels = names!.split(" ");
-    const body = world.selection(session === "-" ? null : session!, ...labels);
-    return answer({ world, line, expected, labels }, () => world.book(kind, { ...body, holdType }));
+    const body = {
+      ...world.selection(session === "-" ? null : session!, ...labels),
+      ...(member === undefined ? {} : { [member]: true }),
+      holdType,
+    };
+    return answer({ world, line, expected, labels }, () => world.book(kind, body));
   }
   switch (verb) {
     case "price": {

@@ -1,7 +1,13 @@
 /** An audit trail under test, fed with the records of an engine, and its expected content. */
+import { NONE } from "../../../engine/constants.ts";
 import { drain } from "../../../engine/inventory/steps.ts";
 import { expect, onTestFinished } from "vitest";
-import { MOVES, SeatState } from "../../../engine/inventory/states.ts";
+import {
+  type BookingState,
+  MOVES,
+  SeatState,
+  statesBefore,
+} from "../../../engine/inventory/states.ts";
 import {
   type AuditAnswers,
   AuditGap,
@@ -87,16 +93,17 @@ export function movedBy(state: State, record: MoveRecord): readonly Partial<Tran
     (each) => each.partition === record.partition,
   )!;
   const prices = state.catalog.pricesOf(event.id);
-  const { from, to, name } = MOVES[record.move];
+  const { to, name } = MOVES[record.move];
   const { actor, session, holdType } = record;
-  const moved = { call: name, actor, from, to };
+  const moved = { call: name, actor, to };
   const heldBy = (slot: number) => {
-    if (from !== SeatState.LOCKED) return { session, holdType };
-    const held = holds.get(slot);
+    const held = to === SeatState.LOCKED || slot === NONE ? null : holds.get(slot);
+    if (held === null) return { session, holdType };
     return { session: held.session, holdType: held.holdType };
   };
   const rows: Partial<Transition>[] = Array.from(record.seats, (seat) => ({
     ...moved,
+    from: partition.state[seat] as SeatState,
     ...heldBy(hold[seat]!),
     placeId: layout.seatIds[seat]!,
     isArea: false,
@@ -107,7 +114,11 @@ export function movedBy(state: State, record: MoveRecord): readonly Partial<Tran
     const [area, slot, places] = record.areas.subarray(i, i + 3) as unknown as number[];
     const priceId = prices.get(areas.price[area!]!)?.id ?? 0;
     const placeId = layout.areas[area!]!.id;
-    rows.push({ ...moved, ...heldBy(slot!), placeId, isArea: true, places: places!, priceId });
+    const row = { ...moved, ...heldBy(slot!), placeId, isArea: true, priceId };
+    const [first, second] = statesBefore(record.move) as [BookingState, BookingState?];
+    const ofFirst = Math.min(places!, areas.places(area!, first));
+    if (ofFirst > 0) rows.push({ ...row, from: first, places: ofFirst });
+    if (ofFirst < places!) rows.push({ ...row, from: second!, places: places! - ofFirst });
   }
   return rows.map((row, ordinal) => ({ ...row, ordinal }));
 }

@@ -19,7 +19,7 @@ const SEEDS = [1, 2, 3, 4];
 const STEPS = 1_500;
 
 function workload(seed: number, steps = STEPS): Workload {
-  const made = new Workload(seed);
+  const made = new Workload(seed, { hasGuards: true });
   for (let step = 0; step < steps; step++) made.step();
   return made;
 }

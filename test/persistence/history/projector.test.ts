@@ -284,7 +284,7 @@ test("each row has its actor: an account, a tenant or the system", () => {
 
 /** A random history over many days. */
 function longPast(seed: number): Workload {
-  const workload = new Workload(seed);
+  const workload = new Workload(seed, { hasGuards: true });
   for (let step = 0; step < 1_200; step++) workload.step();
   return workload;
 }

@@ -47,7 +47,7 @@ class Follower {
 }
 
 function recordsOf(seed: number): readonly KeptRecord[] {
-  const workload = new Workload(seed);
+  const workload = new Workload(seed, { hasGuards: true });
   for (let step = 0; step < STEPS; step++) workload.step();
   return workload.bench.journal.kept;
 }

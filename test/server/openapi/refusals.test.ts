@@ -296,6 +296,8 @@ test("metrics are refused with ACCESS_DENIED without their token", async () => {
 const booking = guarded.filter(
   ({ route }) => route.eventParameter !== undefined && !route.isLegacy,
 );
+/** Calls that compare the prices that the buyer was shown. */
+const isGuarded = new Set(["lockSeats", "sellSeats", "sellDirectly"]);
 const booked = booking.map((operation) => [operation.text.id, operation] as const);
 
 test.each(booked)("%s refuses with the codes of errors[] that it documents", async (_, call) => {
@@ -306,15 +308,22 @@ test.each(booked)("%s refuses with the codes of errors[] that it documents", asy
   await server.book("block", null, "A4");
   const unpriced = { seats: [{ objectId: a.labels.idOf("B1") }] };
   world.must("unassignPrices", a.caller, { eventId: a.eventId, body: unpriced });
-  const selection = server.selection("ann", "A1", "A2", "A3", "A4", "B1", "Pit:101");
+  await server.book("lock", "ann", "B2");
+  const selection = server.selection("ann", "A1", "A2", "A3", "A4", "B1", "B2", "Pit:101");
   const body = { ...selection, seats: [...selection.seats!, { id: 999_999 }] };
-  const reply = await server.post(targetFor(call.route, a), body);
+  const path = targetFor(call.route, a);
+  const reply = await server.post(path, body);
   expect(reply.body.errorCode).toBe("INVENTORY_NOT_AVAILABLE");
+  const isSale = call.text.id === "sellSeats";
+  const priced = server.selection("ann", isSale ? "B2" : "A5");
+  const expecting = { ...priced, priceIds: { [priced.seats![0]!.id]: 1 } };
+  const repriced = isGuarded.has(call.text.id) && (await server.post(path, expecting));
   world.change({ heldPerEvent: 1 });
   const beyond = { seats: [{ id: a.labels.idOf("A6") }], sessionId: "ann" };
   // Of calls that it does not concern, it names nothing.
-  const limited = (await server.post(targetFor(call.route, a), beyond)).body.errors ?? [];
-  const codes = new Set([...reply.body.errors, ...limited].map(({ code }) => code));
+  const limited = (await server.post(path, beyond)).body.errors ?? [];
+  const changed = repriced === false ? [] : repriced.body.errors;
+  const codes = new Set([...reply.body.errors, ...limited, ...changed].map(({ code }) => code));
   const { errorCode } = reply.body;
   const documented = call.text.refusals.find((refusal) => refusal.errorCode === errorCode);
   expect([...codes].sort()).toEqual([...documented!.fieldCodes].sort());

@@ -161,6 +161,7 @@ const PREFER = { prefer: "return=representation" };
 interface Booked {
   readonly sequence: number;
   readonly seats: readonly { readonly fence?: number }[];
+  readonly areas: readonly { readonly hold?: object }[];
 }
 
 interface Options {
@@ -202,8 +203,8 @@ test("a lock shows seats and areas in the order of the request, with fence and e
   expect(reply.body).toEqual({
     sequence,
     seats: [
-      { id: labels.idOf("B2"), label: "Stalls;;B;;2", ...held },
-      { id: labels.idOf("A1"), label: "Stalls;;A;;1", ...held },
+      { id: labels.idOf("B2"), ...named("B", "2"), ...held },
+      { id: labels.idOf("A1"), ...named("A", "1"), ...held },
     ],
     areas: [
       {
@@ -213,16 +214,27 @@ test("a lock shows seats and areas in the order of the request, with fence and e
         locked: 2,
         sold: 0,
         blocked: 0,
+        hold: { fence: sequence, expiresAt: "2026-03-19T10:15:00.000", capacity: 2 },
       },
     ],
   });
+  const forEver = { more: { holdType: "RESERVED" } };
+  const second = await preferring(server, "lock", ["Pit:3"], forEver);
+  expect(second.body.areas[0]?.hold).toEqual({ fence: sequence + 1, expiresAt: null, capacity: 3 });
+  const sold = await preferring(server, "sale", ["Pit:1"]);
+  expect(sold.body.areas[0]?.hold).toBeUndefined();
 });
+
+/** The labels of a seat of the stalls. */
+const named = (row: string, seat: string) => {
+  return { label: `Stalls;;${row};;${seat}`, section: "Stalls", row, seat };
+};
 
 test("a hold without an end has no expiresAt, and sold seats have no fence", async () => {
   const server = new TestServer();
   const { labels, priceId } = server.a;
   const id = labels.idOf("A1");
-  const seat = { id, label: "Stalls;;A;;1", priceId };
+  const seat = { id, ...named("A", "1"), priceId };
   const locked = await preferring(server, "lock", ["A1"], { more: { holdType: "RESERVED" } });
   const fence = server.engine.sequence;
   expect(locked.body.seats).toEqual([{ ...seat, state: "LOCKED", fence }]);

@@ -19,6 +19,10 @@ export interface BookingRequest {
   areas: Choice[];
   /** By seat id. */
   fences: Map<number, number>;
+  fromBlocked: boolean;
+  toBlocked: boolean;
+  /** By id of a seat or an area. */
+  priceIds: Map<number, number>;
 }
 
 export interface PriceItem {
@@ -98,7 +102,7 @@ export interface ModelEvent {
   areas: Map<number, ModelArea>;
 }
 
-/** By call: the required state of seats and places. */
+/** By call: the required state of seats and places, without `fromBlocked` and `toBlocked`. */
 export const FROM = {
   lock: "ACTIVE",
   unlock: "LOCKED",
@@ -108,6 +112,25 @@ export const FROM = {
   block: "ACTIVE",
   unblock: "BLOCKED",
 } as const;
+
+type State = "ACTIVE" | "LOCKED" | "SOLD" | "BLOCKED";
+
+/** The states of seats that the request may change, and of places, the first ones first. */
+export function statesFor({ word, fromBlocked, toBlocked }: BookingRequest): {
+  seats: readonly State[];
+  places: readonly State[];
+} {
+  if (fromBlocked && (word === "lock" || word === "directsale")) {
+    return { seats: ["BLOCKED", "ACTIVE"], places: ["BLOCKED", "ACTIVE"] };
+  }
+  if (toBlocked && word === "unlock") return { seats: ["LOCKED", "ACTIVE"], places: ["LOCKED"] };
+  return { seats: [FROM[word]], places: [FROM[word]] };
+}
+
+/** Places of an area in the state. */
+export function placesIn(area: ModelArea, state: State): number {
+  return state === "LOCKED" ? lockedPlaces(area) : area[state.toLowerCase() as "active"];
+}
 
 export function lockedPlaces(area: ModelArea): number {
   return area.held.reduce((sum, { places }) => sum + places, 0);

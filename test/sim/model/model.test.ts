@@ -38,7 +38,7 @@ test.each(seeds)(
   `seed %i: engine and model agree over ${steps} commands`,
   { timeout: TIMEOUT_MS },
   (seed) => {
-    const workload = new Workload(seed, { hasWrongFences: true });
+    const workload = new Workload(seed, { hasGuards: true });
     workload.play(steps);
     const { state } = workload.bench.engine;
     checkState(state);

@@ -8,18 +8,25 @@ import {
   type Answer,
   type BookingRequest,
   type Choice,
-  FROM,
   type Hold,
   lockedPlaces,
   type ModelArea,
   type ModelEvent,
   type ModelOrganization,
   type ModelSeat,
+  placesIn,
   type PriceItem,
   type PriceRequest,
   type Refused,
+  statesFor,
 } from "./facts.ts";
-import { areaProblems, limitProblems, orphanProblems, seatProblems } from "./refusals.ts";
+import {
+  areaProblems,
+  limitProblems,
+  orphanProblems,
+  priceProblems,
+  seatProblems,
+} from "./refusals.ts";
 const TO = {
   lock: "LOCKED",
   unlock: "ACTIVE",
@@ -56,11 +63,12 @@ export class Model {
       return refusal("EVENT_NOT_PUBLISHED");
     }
     const refused = [...seatProblems(event, request), ...areaProblems(event, request)];
-    if (refused.length > 0) {
-      const unknown = refused.some(({ code }) => code === "NOT_FOUND");
-      if (word === "directsale" && !unknown) return { answer: "false", refused: [] };
-      return refusal("INVENTORY_NOT_AVAILABLE", refused);
+    const unknown = refused.some(({ code }) => code === "NOT_FOUND");
+    if (refused.length > 0 && word === "directsale" && !unknown) {
+      return { answer: "false", refused: [] };
     }
+    refused.push(...priceProblems(event, request, refused));
+    if (refused.length > 0) return refusal("INVENTORY_NOT_AVAILABLE", inOrder(refused, request));
     const beyond = word === "lock" ? limitProblems(event, organization, request) : [];
     if (beyond.length > 0) return refusal("INVENTORY_NOT_AVAILABLE", beyond);
     if ((word === "lock" || word === "sale") && organization.orphanPrevention) {
@@ -92,6 +100,9 @@ export class Model {
     for (const id of request.fences.keys()) {
       if (!seats.some((seat) => seat.id === id)) fields.push(`fences[${id}]`);
     }
+    for (const id of request.priceIds.keys()) {
+      if (![...seats, ...areas].some((choice) => choice.id === id)) fields.push(`priceIds[${id}]`);
+    }
     const known = this.#ttlOf(organization, holdType) !== undefined;
     if (word === "lock" && !known) fields.push("holdType");
     return fields;
@@ -110,21 +121,27 @@ export class Model {
     const ttl = this.#ttlOf(this.organizations.get(request.organization)!, request.holdType);
     const untilMs = typeof ttl === "number" ? nowMs + ttl * 1_000 : null;
     const hold: Hold = { fence, session: sessionId, untilMs };
+    const isKept = request.toBlocked && (word === "unlock" || word === "revertsale");
+    const to = isKept ? "BLOCKED" : TO[word];
     for (const { id } of request.seats) {
       const seat = event.seats.get(id)!;
-      if (seat.state !== FROM[word]) continue;
-      seat.state = TO[word];
+      if (!statesFor(request).seats.includes(seat.state!)) continue;
+      seat.state = to;
       seat.hold = word === "lock" ? hold : null;
       seat.updatedMs = nowMs;
     }
     for (const { id, capacity } of request.areas) {
       const area = event.areas.get(id)!;
       area.updatedMs = nowMs;
-      const from = FROM[word];
-      if (from === "LOCKED") takeHeld(area, capacity!, sessionId);
-      else area[from.toLowerCase() as "active"] -= capacity!;
+      let left = capacity!;
+      for (const from of statesFor(request).places) {
+        const taken = Math.min(left, placesIn(area, from));
+        left -= taken;
+        if (from === "LOCKED") takeHeld(area, taken, sessionId);
+        else area[from.toLowerCase() as "active"] -= taken;
+      }
       if (word === "lock") area.held.push({ hold, places: capacity! });
-      else area[TO[word].toLowerCase() as "active"] += capacity!;
+      else area[to.toLowerCase() as "active"] += capacity!;
     }
   }
 
@@ -304,9 +321,20 @@ function refusal(answer: string, refused: Refused[] = []): Answer {
   return { answer, refused };
 }
 
-/** The documents leave the choice of places open: here the longest held ones. */
+/** In the order of the request: all seats, then all areas. */
+function inOrder(refused: readonly Refused[], { seats, areas }: BookingRequest): Refused[] {
+  const names = [
+    ...seats.map((_, i) => `seats[${i}].`),
+    ...areas.map((_, i) => `groupOfSeats[${i}].`),
+  ];
+  return names.flatMap((name) => refused.filter(({ field }) => field.startsWith(name)));
+}
+
+/** Of the holds that end first, the oldest. */
 function takeHeld(area: ModelArea, places: number, sessionId: string | null): void {
-  for (const held of area.held) {
+  const endOf = ({ hold }: { hold: Hold }) => hold.untilMs ?? Number.MAX_SAFE_INTEGER;
+  const byEnd = area.held.toSorted((a, b) => endOf(a) - endOf(b) || a.hold.fence - b.hold.fence);
+  for (const held of byEnd) {
     if (sessionId !== null && held.hold.session !== sessionId) continue;
     const taken = Math.min(places, held.places);
     held.places -= taken;

@@ -7,17 +7,22 @@ import type { Tally } from "./invariants.ts";
 
 const [ACTIVE, LOCKED, SOLD, BLOCKED] = [2, 3, 4, 5];
 /** By move: the state before it. */
-const LEAVES: Readonly<Record<Move, number | undefined>> = {
-  [Move.LOCK]: ACTIVE,
-  [Move.UNLOCK]: LOCKED,
-  [Move.SALE]: LOCKED,
-  [Move.REVERT_SALE]: SOLD,
-  [Move.DIRECT_SALE]: ACTIVE,
-  [Move.BLOCK]: ACTIVE,
-  [Move.UNBLOCK]: BLOCKED,
-  [Move.EXPIRE]: LOCKED,
+const LEAVES: Readonly<Record<Move, readonly (number | undefined)[]>> = {
+  [Move.LOCK]: [ACTIVE],
+  [Move.UNLOCK]: [LOCKED],
+  [Move.SALE]: [LOCKED],
+  [Move.REVERT_SALE]: [SOLD],
+  [Move.DIRECT_SALE]: [ACTIVE],
+  [Move.BLOCK]: [ACTIVE],
+  [Move.UNBLOCK]: [BLOCKED],
+  [Move.EXPIRE]: [LOCKED],
+  [Move.LOCK_WITH_BLOCKED]: [ACTIVE, BLOCKED],
+  [Move.DIRECT_SALE_WITH_BLOCKED]: [ACTIVE, BLOCKED],
+  [Move.UNLOCK_TO_BLOCKED]: [LOCKED, ACTIVE],
+  [Move.REVERT_SALE_TO_BLOCKED]: [SOLD],
 };
-const SELLS: ReadonlySet<Move> = new Set([Move.SALE, Move.DIRECT_SALE]);
+const SELLS = new Set<Move>([Move.SALE, Move.DIRECT_SALE, Move.DIRECT_SALE_WITH_BLOCKED]);
+const REVERTS = new Set<Move>([Move.REVERT_SALE, Move.REVERT_SALE_TO_BLOCKED]);
 const PARTITION = 2 ** 26;
 
 export class MoveAudit {
@@ -52,16 +57,20 @@ export class MoveAudit {
       const id = partition.layout.seatIds[seat]!;
       const key = number * PARTITION + id;
       const current = partition.state[seat];
-      tally.holds("I9", current === LEAVES[move], () => `move ${move} of ${id} in ${current}`);
+      tally.holds(
+        "I9",
+        LEAVES[move].includes(current),
+        () => `move ${move} of ${id} in ${current}`,
+      );
       const isSold = this.#sold.has(key);
       if (SELLS.has(move)) {
         tally.holds("I1", !isSold, () => `seat ${id}`);
         this.#sold.add(key);
-      } else if (move === Move.REVERT_SALE) {
+      } else if (REVERTS.has(move)) {
         tally.holds("I1", this.#sold.delete(key), () => `seat ${id} was not sold`);
       } else tally.holds("I1", !isSold, () => `move ${move} of seat ${id}, which is sold`);
       tally.holds("I10", partition.price[seat] !== 0, () => `seat ${id}`);
-      if (LEAVES[move] === LOCKED) this.#release(state, record, { seat, timeMs });
+      if (current === LOCKED) this.#release(state, record, { seat, timeMs });
     }
   }
 

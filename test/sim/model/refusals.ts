@@ -1,12 +1,13 @@
 /** Why a booking is refused: the rules for seats, areas, orphans and limits. */
 import {
   type BookingRequest,
-  FROM,
-  lockedPlaces,
+  type Choice,
   type ModelEvent,
   type ModelOrganization,
   type ModelSeat,
+  placesIn,
   type Refused,
+  statesFor,
 } from "./facts.ts";
 
 export function seatProblems(event: ModelEvent, request: BookingRequest): Refused[] {
@@ -14,11 +15,14 @@ export function seatProblems(event: ModelEvent, request: BookingRequest): Refuse
   const problemOf = (seat: ModelSeat | undefined): string | null => {
     if (seat === undefined) return "NOT_FOUND";
     if (seat.state === null) return "NO_PRICE";
-    if (seat.state === "ACTIVE" && (word === "unlock" || word === "unblock")) return null;
-    if (seat.state !== FROM[word]) return seat.state;
-    if (word !== "unlock" && word !== "sale") return null;
-    const isOwn = sessionId === null || seat.hold!.session === sessionId;
-    const isThis = !fences.has(seat.id) || fences.get(seat.id) === seat.hold!.fence;
+    if (!statesFor(request).seats.includes(seat.state)) {
+      if (seat.state === "ACTIVE" && (word === "unlock" || word === "unblock")) return null;
+      const isOwn = word === "lock" && sessionId !== null && seat.hold?.session === sessionId;
+      return isOwn ? "HELD_BY_THIS_SESSION" : seat.state;
+    }
+    if (seat.hold === null || (word !== "unlock" && word !== "sale")) return null;
+    const isOwn = sessionId === null || seat.hold.session === sessionId;
+    const isThis = !fences.has(seat.id) || fences.get(seat.id) === seat.hold.fence;
     return isOwn && isThis ? null : "HELD_BY_ANOTHER_SESSION";
   };
   return seats.flatMap(({ id }, i) => {
@@ -27,25 +31,41 @@ export function seatProblems(event: ModelEvent, request: BookingRequest): Refuse
   });
 }
 
-export function areaProblems(
-  event: ModelEvent,
-  { word, sessionId, areas }: BookingRequest,
-): Refused[] {
+export function areaProblems(event: ModelEvent, request: BookingRequest): Refused[] {
+  const { sessionId, areas } = request;
   return areas.flatMap(({ id, capacity }, i) => {
     const field = `groupOfSeats[${i}]`;
     const area = event.areas.get(id);
     if (area === undefined) return [{ field: `${field}.id`, code: "NOT_FOUND", value: id }];
     if (area.price === 0) return [{ field: `${field}.id`, code: "NO_PRICE", value: id }];
-    const from = FROM[word];
-    const there = from === "LOCKED" ? lockedPlaces(area) : area[from.toLowerCase() as "active"];
+    const states = statesFor(request).places;
+    const there = states.reduce((sum, state) => sum + placesIn(area, state), 0);
     if (there < capacity!) {
       return [{ field: `${field}.capacity`, code: "INSUFFICIENT_CAPACITY", value: capacity }];
     }
-    if (from !== "LOCKED" || sessionId === null) return [];
+    const isHeld = request.word === "unlock" || request.word === "sale";
+    if (!isHeld || sessionId === null) return [];
     const own = area.held.filter(({ hold }) => hold.session === sessionId);
     if (own.reduce((sum, { places }) => sum + places, 0) >= capacity!) return [];
     return [{ field: `${field}.id`, code: "HELD_BY_ANOTHER_SESSION", value: id }];
   });
+}
+
+/** Objects with another price than the request expects, unless they are refused already. */
+export function priceProblems(
+  event: ModelEvent,
+  { word, seats, areas, priceIds }: BookingRequest,
+  refused: readonly Refused[],
+): Refused[] {
+  if (word !== "lock" && word !== "sale" && word !== "directsale") return [];
+  const isRefused = (name: string) => refused.some(({ field }) => field.startsWith(name));
+  const check = (choices: Choice[], list: string, of: ReadonlyMap<number, { price: number }>) =>
+    choices.flatMap(({ id }, i): Refused[] => {
+      const [expected, name] = [priceIds.get(id), `${list}[${i}].`];
+      if (expected === undefined || isRefused(name) || of.get(id)!.price === expected) return [];
+      return [{ field: `${name}id`, code: "PRICE_CHANGED", value: expected }];
+    });
+  return [...check(seats, "seats", event.seats), ...check(areas, "groupOfSeats", event.areas)];
 }
 
 /** Neighbours: seats of one row without an aisle between them, and not at a table. */

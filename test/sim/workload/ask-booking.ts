@@ -35,9 +35,19 @@ export function askBooking(scene: Scene, house: House): Ask | null {
   const { organizationId: organization } = caller;
   const of = { word, organization, event: asked };
   const fences = chooseFences(scene, event, seats);
-  const request: BookingRequest = { ...of, sessionId, holdType, seats, areas, fences };
-  const selection = { sessionId, holdType, seats, groupOfSeats: areas };
-  const body = { ...selection, fences: fences.size === 0 ? null : Object.fromEntries(fences) };
+  const guards = chooseGuards(scene, event, [...seats, ...areas]);
+  const request: BookingRequest = { ...of, sessionId, holdType, seats, areas, fences, ...guards };
+  const { fromBlocked, toBlocked, priceIds } = guards;
+  const body = {
+    sessionId,
+    holdType,
+    seats,
+    groupOfSeats: areas,
+    fences: fences.size === 0 ? null : Object.fromEntries(fences),
+    ...(fromBlocked ? { fromBlocked } : {}),
+    ...(toBlocked ? { toBlocked } : {}),
+    ...(priceIds.size === 0 ? {} : { priceIds: Object.fromEntries(priceIds) }),
+  };
   return {
     command: commandOf(word, caller, { eventId: asked, body }),
     isForeign: isForeign || asked === UNKNOWN_EVENT,
@@ -75,7 +85,7 @@ function chooseSeats({ random }: Scene, event: ModelEvent, word: Word): Choice[]
  * the stored seeds keep their requests.
  */
 function chooseFences(
-  { hasWrongFences }: Scene,
+  { hasGuards }: Scene,
   event: ModelEvent,
   seats: readonly Choice[],
 ): Map<number, number> {
@@ -83,10 +93,29 @@ function chooseFences(
   for (const { id } of seats) {
     const fence = event.seats.get(id)?.hold?.fence ?? 0;
     if (fence === 0 || fence % 3 > 0) continue;
-    fences.set(id, hasWrongFences && fence % 11 === 0 ? fence - 1 : fence);
-    if (hasWrongFences && fence % 17 === 0) fences.set(id + 1, fence);
+    fences.set(id, hasGuards && fence % 11 === 0 ? fence - 1 : fence);
+    if (hasGuards && fence % 17 === 0) fences.set(id + 1, fence);
   }
   return fences;
+}
+
+/** Moves from and to BLOCKED, and prices of some objects, now and then another one. */
+function chooseGuards(
+  { random, hasGuards }: Scene,
+  event: ModelEvent,
+  choices: readonly Choice[],
+): Pick<BookingRequest, "fromBlocked" | "toBlocked" | "priceIds"> {
+  const priceIds = new Map<number, number>();
+  if (!hasGuards) return { fromBlocked: false, toBlocked: false, priceIds };
+  const [fromBlocked, toBlocked] = [random.once(4), random.once(4)];
+  if (random.once(6)) {
+    for (const { id } of choices) {
+      const { price } = event.seats.get(id) ?? event.areas.get(id) ?? { price: 1 };
+      priceIds.set(id, random.once(8) ? price + 1 : price);
+    }
+    if (random.once(20)) priceIds.set(UNKNOWN_ID + 1, 1);
+  }
+  return { fromBlocked, toBlocked, priceIds };
 }
 
 function chooseAreas({ random }: Scene, event: ModelEvent): Choice[] {

@@ -43,8 +43,8 @@ export interface Scene {
   readonly houses: readonly House[];
   /** True for random limits on holds. Stored histories have none: tests rely on them. */
   readonly hasLimits: boolean;
-  /** True for some wrong fences. Those of stored histories are right. */
-  readonly hasWrongFences: boolean;
+  /** True for wrong fences, expected prices, and moves from and to BLOCKED. Stored histories have none. */
+  readonly hasGuards: boolean;
   /** Never the same twice in a run. */
   nextName(): string;
 }

@@ -131,7 +131,7 @@ export class Clients {
       state: this.#life.engine.state,
       houses: this.#houses,
       hasLimits: true,
-      hasWrongFences: true,
+      hasGuards: true,
       nextName: () => this.#nextName(),
     };
   }

@@ -28,8 +28,8 @@ const BAG = GROUPS.flatMap((group) => {
 export interface WorkloadOptions {
   /** Another way to the engine than a call. */
   readonly submitTo?: (bench: Bench) => Submit;
-  /** True for some calls with fences of other holds. */
-  readonly hasWrongFences?: boolean;
+  /** As in `Scene`. */
+  readonly hasGuards?: boolean;
 }
 
 export class Workload {
@@ -39,18 +39,18 @@ export class Workload {
   readonly tally = new Map<string, number>();
   readonly #seed: number;
   readonly #random: Random;
-  readonly #hasWrongFences: boolean;
+  readonly #hasGuards: boolean;
   readonly #houses: readonly House[];
   readonly #submit: Submit;
   #names = 0;
 
   constructor(
     seed: number,
-    { submitTo = checkAndSubmit, hasWrongFences = false }: WorkloadOptions = {},
+    { submitTo = checkAndSubmit, hasGuards = false }: WorkloadOptions = {},
   ) {
     this.#seed = seed;
     this.#submit = submitTo(this.bench);
-    this.#hasWrongFences = hasWrongFences;
+    this.#hasGuards = hasGuards;
     this.#random = new Random(seed);
     const must = (first: Ask) => {
       if (!this.#ask(first)) throw new Error(`${first.command.kind} was refused`);
@@ -96,7 +96,7 @@ export class Workload {
     const nextName = () => String((this.#names += 1));
     const { state } = this.bench.engine;
     const { model } = this;
-    const options = { hasLimits: false, hasWrongFences: this.#hasWrongFences };
+    const options = { hasLimits: false, hasGuards: this.#hasGuards };
     return { random: this.#random, model, state, houses, ...options, nextName };
   }
 

@@ -49,10 +49,11 @@ export function isBooking(command: { readonly kind: string }): command is Bookin
 /** @returns True when the binary layout can say it. */
 export function hasLayout({ body }: BookingCommand): boolean {
   const isWhole = (n: unknown) => Number.isInteger(n) && (n as number) > 0;
+  const { sessionId: _, holdType: __, seats, groupOfSeats, ...others } = body;
   return (
-    (body.fences ?? null) === null &&
-    (body.seats ?? []).every(({ id, capacity }) => isWhole(id) && capacity == null) &&
-    (body.groupOfSeats ?? []).every(
+    Object.values(others).every((value) => (value ?? null) === null) &&
+    (seats ?? []).every(({ id, capacity }) => isWhole(id) && capacity == null) &&
+    (groupOfSeats ?? []).every(
       ({ id, capacity }) => isWhole(id) && isWhole(capacity) && capacity! <= UINT32_MAX,
     )
   );
