@@ -378,9 +378,7 @@ const ZEROS = new Uint8Array(4);
 const NO_CHOICES: NonNullable<StateSelection["seats"]> = [];
 
 /** @returns True when a selection in its usual form fits a command. */
-export function fitsCall(selection: StateSelection): boolean {
-  const { sessionId, holdType, seats, groupOfSeats, ...others } = selection;
-  if (Object.values(others).some((value) => value !== undefined && value !== null)) return false;
+export function fitsCall({ sessionId, holdType, seats, groupOfSeats }: StateSelection): boolean {
   // The handle of an empty text cannot be opened.
   if (sessionId === "" || holdType === "") return false;
   for (const { capacity } of seats ?? NO_CHOICES) {

@@ -193,6 +193,7 @@ test("an object has another price than the request expects → PRICE_CHANGED, it
     "groupOfSeats[0].id PRICE_CHANGED 7",
   ]);
   expect(ask("directsale", ["A4", "A1"], { A1: 7 })).toBe(false);
+  expect(ask("lock", ["A1", "Pit:2"], { Pit: 7 })).toEqual(["groupOfSeats[0].id PRICE_CHANGED 7"]);
   expect(ask("lock", ["A1", "Pit:2"], { A1: price, Pit: price })).toBe(true);
   expect(ask("sale", ["A1", "Pit:2"], { A1: 7, Pit: price })).toEqual([
     "seats[0].id PRICE_CHANGED 7",

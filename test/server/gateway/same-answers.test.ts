@@ -38,6 +38,9 @@ const ODDITIES = [
   { holdType: "NONE" },
   { fences: {} },
   { fences: { 1: "x" } },
+  { fromBlocked: true },
+  { toBlocked: true },
+  { priceIds: { 999: 1 } },
   { extra: true },
   { seats: null, groupOfSeats: null },
 ];
