@@ -11,12 +11,18 @@ import { askerOf, AuditGap } from "../engine/queries/history.ts";
 import { type FieldError, isRefused, refuseInvalid, Result } from "../engine/results.ts";
 import { BODY_IN_MEMORY_MAX, ownerOf, type ReplyRow } from "../engine/stored-replies.ts";
 import { inSlices } from "./api/overload.ts";
-import { type Context, type Handled, type Route, takesIdempotencyKey } from "./api/route.ts";
+import {
+  canBeStrict,
+  type Context,
+  type Handled,
+  type Route,
+  takesIdempotencyKey,
+} from "./api/route.ts";
 import type { Admitted } from "./live/live.ts";
 import type { CommandFront, KeyedRequest, KeyedRequests } from "./commands/decider.ts";
 import { type Match, refuseRoute, Router } from "./api/router.ts";
 import type { Services } from "./api/services.ts";
-import { asSent, readBody, refuseHead } from "./api/validate.ts";
+import { asSent, findUnknown, readBody, refuseHead } from "./api/validate.ts";
 import { Access, identify, refuseAway, refuseRotated } from "./auth/access.ts";
 import {
   type Answer,
@@ -27,7 +33,10 @@ import {
   type Problem,
   problemAnswer,
   REPLIES,
+  wantsStrict,
   withApplied,
+  withReplayed,
+  withStrict,
 } from "./http/answers.ts";
 import type { Exchange, FirstOfKey, Front, Judged, Request, RequestHead } from "./http/front.ts";
 import { withoutKeys } from "./observe/log.ts";
@@ -138,7 +147,7 @@ export class Dispatch implements Front<Match>, CommandFront {
     // An invalid request does not use up its key: the client may send it again, corrected.
     const isInvalid = isRefused(handled) && handled.refused === Result.VALIDATION_FAILED;
     if (first !== null && !isInvalid) this.keyed.store(first, answer);
-    return answer;
+    return isStrict(exchange) ? withStrict(answer) : answer;
   }
 
   #finish(exchange: Exchange<Match>, handled: Handled): void {
@@ -182,7 +191,9 @@ export class Dispatch implements Front<Match>, CommandFront {
     const { checks } = match;
     const params = checks.params(match.params);
     const query = checks.query(exchange.query);
-    if (route.isLong !== undefined && params.errors.length + query.errors.length === 0) {
+    const isValid = params.errors.length + query.errors.length === 0;
+    const isIgnored = query.unknown.length === 0 || !isStrict(exchange);
+    if (route.isLong !== undefined && isValid && isIgnored) {
       const context = { services, caller, ticket, params: params.values, query: query.values };
       const { authorization } = exchange;
       const long = { ...context, body: null, authorization, head: exchange };
@@ -195,6 +206,9 @@ export class Dispatch implements Front<Match>, CommandFront {
       const read = readBody(route, checks, exchange.body);
       if (isRefused(read)) return read;
       ({ body, errors: bodyErrors } = read);
+    }
+    if (isStrict(exchange)) {
+      bodyErrors = [...bodyErrors, ...findUnknown(route.body, body, query.unknown)];
     }
     if (params.errors.length + query.errors.length + bodyErrors.length > 0) {
       return refuseInvalid([...params.errors, ...query.errors, ...bodyErrors]);
@@ -318,6 +332,12 @@ export class Dispatch implements Front<Match>, CommandFront {
   }
 }
 
+function isStrict({ prefer, found }: Exchange<Match>): boolean {
+  if (prefer === "" || !wantsStrict(prefer)) return false;
+  const route = found!.route;
+  return route !== undefined && canBeStrict(route);
+}
+
 /** @returns The ticket in the query; null for none. */
 function ticketOf({ query }: RequestHead): string | null {
   return query.includes("ticket=") ? new URLSearchParams(query).get("ticket") : null;
@@ -432,7 +452,9 @@ export class Idempotency implements KeyedRequests {
       this.#inFlight.add(id);
       return { id, fingerprint, caller, isConfidential };
     }
-    return reply.fingerprint === fingerprint ? this.#repeat(reply, isConfidential) : REUSED;
+    if (reply.fingerprint !== fingerprint) return REUSED;
+    const repeated = this.#repeat(reply, isConfidential);
+    return repeated instanceof Promise ? repeated.then(withReplayed) : withReplayed(repeated);
   }
 
   /**

@@ -142,6 +142,11 @@ export function route<P extends Shapes, Q extends QueryParameters, Body>(
   return { ...base, ...row, method: method.toLowerCase(), path } as unknown as Route;
 }
 
+/** False for paths of people and monitors: they have no documented refusal of a request. */
+export function canBeStrict({ access, body }: Route): boolean {
+  return access !== Access.PUBLIC || body !== undefined;
+}
+
 /** Whether a retry of its requests is recognized by an `Idempotency-Key`. */
 export function takesIdempotencyKey({ method, access, isDryRun }: Route): boolean {
   return method !== "get" && access !== Access.PUBLIC && isDryRun !== true;

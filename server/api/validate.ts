@@ -47,7 +47,7 @@ export interface RouteChecks {
   readonly body: (value: unknown, bodyBytes?: number) => readonly FieldError[];
   readonly params: (raw: Readonly<Record<string, string>>) => Checked;
   /** @param raw - Without its question mark. */
-  readonly query: (raw: string) => Checked;
+  readonly query: (raw: string) => CheckedQuery;
 }
 
 export interface Checked {
@@ -55,10 +55,15 @@ export interface Checked {
   readonly errors: readonly FieldError[];
 }
 
+interface CheckedQuery extends Checked {
+  /** Names of parameters that the route does not have. */
+  readonly unknown: readonly string[];
+}
+
 const INTEGER = /^-?\d{1,19}$/;
 
 const NO_ERRORS: readonly FieldError[] = [];
-const NOTHING: Checked = { values: {}, errors: NO_ERRORS };
+const NOTHING: CheckedQuery = { values: {}, errors: NO_ERRORS, unknown: [] };
 
 /** Stops at the first error. */
 const quick = newAjv(false);
@@ -90,13 +95,64 @@ function checkOf(shape: Shape): (value: unknown, bodyBytes?: number) => readonly
   };
 }
 
+// Strict handling (RFC 7240): what a route does not know is refused in place of ignored.
+
+/**
+ * @param parameters - The unknown ones of the query.
+ * @returns Errors for these and for members of the body that its shape does not have: at most 100.
+ */
+export function findUnknown(
+  shape: Shape | undefined,
+  body: unknown,
+  parameters: readonly string[],
+): readonly FieldError[] {
+  const errors = parameters.slice(0, ERRORS_MAX).map(unknown);
+  if (shape !== undefined) addUnknownMembers(shape, body, "", errors);
+  return errors;
+}
+
+function addUnknownMembers(
+  shape: Shape,
+  value: unknown,
+  field: string,
+  errors: FieldError[],
+): void {
+  if (typeof value !== "object" || value === null || errors.length >= ERRORS_MAX) return;
+  if (Array.isArray(value)) {
+    const items = shape["items"] as Shape | undefined;
+    if (items === undefined) return;
+    for (const [i, item] of value.entries())
+      addUnknownMembers(items, item, `${field}[${i}]`, errors);
+    return;
+  }
+  const properties = shape["properties"] as Readonly<Record<string, Shape>> | undefined;
+  if (properties === undefined) return;
+  // Further members of an open object are kept, those of an exact one are refused anyway.
+  const isKnown = shape["additionalProperties"] !== undefined;
+  for (const [name, member] of Object.entries(value)) {
+    const path = field === "" ? name : `${field}.${name}`;
+    const known = Object.hasOwn(properties, name) ? properties[name] : undefined;
+    if (known !== undefined) addUnknownMembers(known, member, path, errors);
+    else if (!isKnown && errors.length < ERRORS_MAX) errors.push(unknown(path));
+  }
+}
+
+/** The value may be a secret under a misspelled name. */
+function unknown(field: string): FieldError {
+  return { field, code: "UNKNOWN", message: "is not known to this path", rejectedValue: null };
+}
+
 export function checksOf({ body, params, query }: RequestShape): RouteChecks {
   return {
     compose: (body === undefined ? null : composerOf(body)) ?? ((value) => value),
     body: body === undefined ? () => NO_ERRORS : checkOf(body),
     params: params === undefined ? () => NOTHING : paramsCheck(params),
-    query: query === undefined ? () => NOTHING : queryCheck(query),
+    query: query === undefined ? noQuery : queryCheck(query),
   };
+}
+
+function noQuery(raw: string): CheckedQuery {
+  return raw === "" ? NOTHING : { ...NOTHING, unknown: [...new URLSearchParams(raw).keys()] };
 }
 
 function paramsCheck(shapes: Readonly<Record<string, Shape>>): RouteChecks["params"] {
@@ -119,7 +175,7 @@ function queryCheck(parameters: Readonly<Record<string, QueryParameter>>): Route
   const checks = Object.entries(parameters).map(([name, parameter]) => {
     return { name, parameter, check: checkOf(parameter.shape) };
   });
-  const parse = (raw: string): Checked => {
+  const parse = (raw: string): CheckedQuery => {
     const values: Record<string, unknown> = {};
     const errors: FieldError[] = [];
     const given = new URLSearchParams(raw);
@@ -140,7 +196,8 @@ function queryCheck(parameters: Readonly<Record<string, QueryParameter>>): Route
       values[name] = value;
       for (const error of check(value)) errors.push(errorOf(error, name, texts[0]));
     }
-    return { values, errors };
+    const others = [...given.keys()].filter((name) => !Object.hasOwn(parameters, name));
+    return { values, errors, unknown: others };
   };
   // The queries of lists differ too much to be worth remembering.
   return checks.length === 1 ? remembering(parse) : parse;
@@ -162,9 +219,9 @@ export const rememberedQueries = { count: 0 };
  * queries that are used again survive.
  */
 function remembering(parse: RouteChecks["query"]): RouteChecks["query"] {
-  let younger = new Map<string, Checked>();
-  let older = new Map<string, Checked>();
-  const remember = (raw: string, checked: Checked): Checked => {
+  let younger = new Map<string, CheckedQuery>();
+  let older = new Map<string, CheckedQuery>();
+  const remember = (raw: string, checked: CheckedQuery): CheckedQuery => {
     if (younger.size === QUERIES_MIN) {
       rememberedQueries.count -= older.size;
       [younger, older] = [new Map(), younger];

@@ -1,6 +1,6 @@
 /** The OpenAPI 3.1 document, derived from the route table and the texts of its operations. */
 import type { Shape } from "../../engine/schema.ts";
-import { type Route, takesIdempotencyKey } from "../api/route.ts";
+import { canBeStrict, type Route, takesIdempotencyKey } from "../api/route.ts";
 import { Access } from "../auth/access.ts";
 import type { QueryParameter } from "../api/validate.ts";
 import { BinaryProtocol } from "../commands/binary-protocol.ts";
@@ -244,12 +244,12 @@ class OperationMaker {
       ...exampleOf(parameter.shape, values.get(name)),
     }));
     const key = { $ref: "#/components/parameters/IdempotencyKey" };
-    const prefer = { $ref: "#/components/parameters/Prefer" };
+    const prefer = route.takesPrefer === true ? "Prefer" : "Handling";
     return [
       ...inPath,
       ...inQuery,
       ...(takesIdempotencyKey(route) ? [key] : []),
-      ...(route.takesPrefer === true ? [prefer] : []),
+      ...(canBeStrict(route) ? [{ $ref: `#/components/parameters/${prefer}` }] : []),
     ];
   }
 
@@ -269,9 +269,12 @@ class OperationMaker {
   #successes(route: Route, text: OperationText, granted: readonly Example[]): object {
     const { answers, media = JSON_MEDIA } = route;
     const byStatus = Object.entries(answers).map(([status, shape]) => {
-      const applied = route.takesPrefer === true ? headerOf("Preference-Applied") : {};
-      const sequence = route.hasSequence === true ? headerOf("X-Sequence") : {};
-      const headers = { ...headerOf("Keep-Alive"), ...applied, ...sequence };
+      const headers = {
+        ...headerOf("Keep-Alive"),
+        ...(canBeStrict(route) ? headerOf("Preference-Applied") : {}),
+        ...(takesIdempotencyKey(route) ? headerOf("Idempotency-Replayed") : {}),
+        ...(route.hasSequence === true ? headerOf("X-Sequence") : {}),
+      };
       const facts = { description: text.success, headers };
       if (shape === null) return [status, facts] as const;
       const examples = examplesOf(granted, ({ answer }) => answer);

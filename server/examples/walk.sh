@@ -15,7 +15,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 # Sends a request with a JSON body: call METHOD URL KEY < body. A refusal ends the walk and is shown.
 call() {
   curl --silent --show-error --fail-with-body --request "$1" "$2" \
-    --header "X-API-Key: $3" --header 'Content-Type: application/json' --data-binary @-
+    --header "X-API-Key: $3" --header 'Content-Type: application/json' \
+    --header 'Prefer: handling=strict' --data-binary @-
 }
 
 # Prints one member of a JSON document: field '.seats[0].id' < document

@@ -18,6 +18,7 @@ import {
   problemAnswer,
   TRUE,
   wantsRepresentation,
+  wantsStrict,
 } from "../http/answers.ts";
 import type { Exchange, Found, Front, Judged, RequestHead } from "../http/front.ts";
 import type { HttpStats } from "../http/server.ts";
@@ -246,7 +247,8 @@ function usualCallOf(exchange: Exchange, match: Match, kind: number): UsualCall 
   const { idempotencyKey, prefer } = exchange;
   const route = match.route!;
   if (idempotencyKey !== null && !KEY.test(idempotencyKey)) return null;
-  if (wantsRepresentation(prefer) || refuseHead(route, exchange) !== null) return null;
+  if (wantsRepresentation(prefer) || wantsStrict(prefer)) return null;
+  if (refuseHead(route, exchange) !== null) return null;
   const { errors, values } = match.checks.query(exchange.query);
   const selection: StateSelection | null = route.readBody?.(exchange.body) ?? null;
   if (errors.length > 0 || selection === null || !fitsCall(selection)) return null;

@@ -222,7 +222,7 @@ export function problemAnswer(problem: Problem, path: string, timeMs: number): A
   const status = problem.status ?? reply.status;
   const errors = (problem.errors ?? []).map(errorText);
   const body = JSON.stringify({
-    type: "about:blank",
+    type: `/docs/errors/${errorCode}`,
     title,
     status,
     detail: problem.detail,
@@ -275,16 +275,42 @@ export const NOT_READY: Problem = {
 // The header `Prefer` (RFC 7240), of which the service knows `return=representation`.
 
 const RETURN = /^\s*return\s*=\s*"?([^";\s]*)"?\s*(;|$)/i;
+const HANDLING = /^\s*handling\s*=\s*"?([^";\s]*)"?\s*(;|$)/i;
 const APPLIED = ["Preference-Applied", "return=representation"] as const;
+const STRICT = ["Preference-Applied", "handling=strict"] as const;
+const BOTH = [APPLIED[0], `${APPLIED[1]}, ${STRICT[1]}`] as const;
 
-/** The first of several values counts. @param prefer - Empty when the header is missing. */
+/** @param prefer - Empty when the header is missing. */
 export function wantsRepresentation(prefer: string): boolean {
+  return prefers(prefer, RETURN, "representation");
+}
+
+/** @param prefer - Empty when the header is missing. */
+export function wantsStrict(prefer: string): boolean {
+  return prefer === STRICT[1] || prefers(prefer, HANDLING, "strict");
+}
+
+/** The first of several values counts. */
+function prefers(prefer: string, preference: RegExp, wanted: string): boolean {
   if (prefer === "") return false;
-  for (const preference of prefer.split(",")) {
-    const value = RETURN.exec(preference)?.[1];
-    if (value !== undefined) return value.toLowerCase() === "representation";
+  for (const given of prefer.split(",")) {
+    const value = preference.exec(given)?.[1];
+    if (value !== undefined) return value.toLowerCase() === wanted;
   }
   return false;
+}
+
+/** Says that nothing in the request was ignored. */
+export function withStrict(shown: Answer): Answer {
+  const headers = shown.headers.filter((header) => header !== APPLIED);
+  const applied = headers.length < shown.headers.length ? BOTH : STRICT;
+  return { ...shown, headers: [...headers, applied] };
+}
+
+/** Says that the answer is that of an earlier request with the key. */
+export function withReplayed(shown: Answer | Problem): Answer | Problem {
+  if (!("body" in shown)) return shown;
+  return { ...shown, headers: [...shown.headers, ["Idempotency-Replayed", "true"]] };
 }
 
 /** Says that the answer is a representation, if it is one and does not say so yet. */

@@ -211,7 +211,8 @@ export class Transport {
     this.#limiter = new ConnectionLimiter(connections);
     this.#statistics = statistics;
     this.#basePath = url[0]!.pathname.replace(/\/+$/, "");
-    this.#headers = { "x-api-key": key, "content-type": "application/json" };
+    const strict = { prefer: "handling=strict" };
+    this.#headers = { "x-api-key": key, "content-type": "application/json", ...strict };
   }
 
   async send(request: HttpRequest): Promise<HttpResult> {

@@ -67,6 +67,48 @@ test("an empty optional parameter is not given, and an equal repetition counts o
   expect(await list("unknown=a&unknown=b")).toEqual([200, 1]);
 });
 
+test("an unknown member or parameter → ignored; refused by name where handling is strict", async () => {
+  const server = new TestServer();
+  const strict = { ...server.a, headers: { prefer: "handling=strict" } };
+  const venue = { name: "Odeon", nmae: "x", address: null };
+  expect((await server.post(`${V2}/venues/`, venue)).status).toBe(201);
+  const fieldsOf = async (path: string, body: unknown, by: object = strict) => {
+    const reply = await server.post(path, body, by);
+    return (reply.body.errors ?? []).map(({ field, code }) => `${field} ${code}`);
+  };
+  expect(await fieldsOf(`${V2}/venues/?dry=1`, venue)).toEqual(["dry UNKNOWN", "nmae UNKNOWN"]);
+  const prices = `${V2}/event/${server.a.eventId}/prices/`;
+  const { eventId } = server.a;
+  const price = { name: "Full", eventId };
+  const listed = [price, { ...price, amuont: 1 }];
+  expect(await fieldsOf(prices, listed)).toEqual(["[1].amuont UNKNOWN"]);
+  const seats = [{ id: server.a.labels.idOf("A1"), colour: "red" }];
+  const lock = server.bookingPath("lock");
+  expect(await fieldsOf(lock, { seats, toString: 1 })).toEqual([
+    "seats[0].colour UNKNOWN",
+    "toString UNKNOWN",
+  ]);
+  expect(await fieldsOf(lock, { seats: [{ id: 0, a: 1 }] })).toEqual([
+    "seats[0].id RANGE",
+    "seats[0].a UNKNOWN",
+  ]);
+});
+
+test("strict handling beside a representation → both are applied, in any spelling", async () => {
+  const server = new TestServer();
+  const lock = async (label: string, prefer: string) => {
+    const by = { ...server.a, headers: { prefer } };
+    const selection = server.selection("ann", label);
+    return (await server.post(server.bookingPath("lock"), selection, by)).headers;
+  };
+  const applied = (name: string) => ({ "Preference-Applied": name });
+  const both = "return=representation, handling=strict";
+  expect(await lock("A1", "handling=strict, return=representation")).toMatchObject(applied(both));
+  expect(await lock("A2", 'Handling = "Strict"')).toMatchObject(applied("handling=strict"));
+  const lenient = await lock("A3", "handling=lenient, handling=strict");
+  expect(lenient["Preference-Applied"]).toBeUndefined();
+});
+
 test("a byte order mark before a body is skipped", async () => {
   const server = new TestServer();
   const marked = (body: unknown) => `\ufeff${JSON.stringify(body)}`;

@@ -2,7 +2,7 @@
 import type { AreaState, Change, EventMap, SeatState } from "../../client/changes.ts";
 import type { GeometryColumns } from "../../layouts/geometry-columns.ts";
 import type { StateCounts } from "../map/seats.ts";
-import { type Api, ApiError, reach } from "./http.ts";
+import { type Api, ApiError, reach, STRICT } from "./http.ts";
 
 /** The server's local date-times are UTC without a zone. */
 export function timeMs(localDateTime: string): number {
@@ -270,7 +270,7 @@ export const endLogin = (refreshToken: string) =>
 /** The organizations of a tenant, the first hundred by name. */
 export async function readOrganizations(tenantToken: string): Promise<readonly Organization[]> {
   const path = "/api/private/management/v2.0/organizations/?size=100&sort=name,asc";
-  const response = await reach(path, { headers: { "X-API-Key": tenantToken } });
+  const response = await reach(path, { headers: { "X-API-Key": tenantToken, ...STRICT } });
   if (!response.ok) throw new ApiError(response.status, "ACCESS_DENIED", response.statusText);
   return ((await response.json()) as Page<Organization>).content;
 }

@@ -2,6 +2,8 @@
 import type { Change } from "../../client/changes.ts";
 
 const BASE = "/api/private/v2.0";
+/** A misspelled name is refused in place of ignored. */
+export const STRICT = { Prefer: "handling=strict" };
 const RETRY_MS_MIN = 500;
 const RETRY_MS_MAX = 10_000;
 
@@ -95,7 +97,7 @@ export class Api {
     const text = typeof body === "string" ? body : JSON.stringify(body);
     return reach(`${BASE}${path}${queryOf(options)}`, {
       method,
-      headers: { "X-API-Key": key, ...of, ...content, ...headers },
+      headers: { "X-API-Key": key, ...STRICT, ...of, ...content, ...headers },
       body: body === undefined ? null : text,
       signal,
     });

@@ -24,7 +24,7 @@ test.each(CODES)("the page of %s has its status, cause, advice and an example", 
   expect(text).toMatch(/id="what-the-client-does"[^]*id="example"/);
   const [, example = ""] = /<pre><code class="language-json">([^<]*)</.exec(text) ?? [];
   const problem = JSON.parse(example.replaceAll("&quot;", '"')) as ProblemBody;
-  expect(problem).toMatchObject({ type: "about:blank", status, errorCode: code });
+  expect(problem).toMatchObject({ type: `/docs/errors/${code}`, status, errorCode: code });
   expect(Object.keys(problem)).toEqual(Object.keys((await server.call("GET", "/no")).body));
 });
 

@@ -44,7 +44,7 @@ const ODDITIES = [
   { extra: true },
   { seats: null, groupOfSeats: null },
 ];
-const PREFERENCES = ["", "", "return=representation", "return=minimal"];
+const PREFERENCES = ["", "", "return=representation", "return=minimal", "handling=strict"];
 const DRAWN = record({
   call: constantFrom(...BOOKING_KINDS),
   session: constantFrom(null, "ann", "bob"),

@@ -36,6 +36,7 @@ const operations = ROUTES.flatMap((route) => {
 type Operation = (typeof operations)[number];
 
 const guarded = operations.filter(({ route }) => route.access !== Access.PUBLIC);
+const isLogin = ({ route }: Operation) => route.path === "/api/auth/login";
 /** Those that write the log: tickets are in memory only. */
 const changing = guarded.filter(
   ({ route }) => route.method !== "get" && !route.path.endsWith("/stream-tickets"),
@@ -101,6 +102,33 @@ test("too many unknown keys are refused with RATE_LIMITED", async () => {
     return (await server.call(route.method, targetFor(route, server.a), { body })).body.errorCode;
   });
   expect(codes).toEqual(each(guarded, "RATE_LIMITED"));
+});
+
+test("strict handling with an unknown parameter and member → every path names both", async () => {
+  const server = newServer();
+  for (const operation of [...guarded, ...operations.filter(isLogin)]) {
+    const { route, text } = operation;
+    const [target, options] = requestTo(server, operation);
+    const { body } = options;
+    const isList = Array.isArray(body);
+    const more = { nmae: "x" };
+    const odd = isList ? [{ ...(body[0] as object), ...more }] : { ...(body as object), ...more };
+    const isObject = typeof body === "object";
+    const sent = { ...options, headers: { ...options.headers, prefer: "handling=strict" } };
+    const path = `${target}${target.includes("?") ? "&" : "?"}clour=red`;
+    const reply = await server.call(route.method, path, {
+      ...sent,
+      ...(isObject ? { body: odd } : {}),
+    });
+    const why = `${text.id}: ${reply.text}`;
+    expect([reply.status, reply.headers["Preference-Applied"]], why).toEqual([
+      400,
+      "handling=strict",
+    ]);
+    expect(reply.text, why).toContain("clour");
+    const isExact = route.path.endsWith("/layout") || route.path.includes("/seatmap/");
+    if (isObject) expect(reply.text, why).toContain(isList ? "[0].nmae" : isExact ? "" : "nmae");
+  }
 });
 
 test.each([
