@@ -252,6 +252,7 @@ export const SETTINGS = object({
   salesControl: optional(BOOLEAN),
   bookingEnabled: optional(BOOLEAN),
   orphanPrevention: optional(BOOLEAN),
+  protectSales: optional(BOOLEAN),
   ...LIMITS,
 });
 /** The settings to change; the others stay. */

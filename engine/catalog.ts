@@ -54,6 +54,8 @@ export interface OrganizationRow {
   /** Milliseconds since 1970: the last change of `bookingEnabled`; 0 before the first. */
   readonly bookingChangedAtMs: number;
   readonly orphanPrevention: boolean;
+  /** An event with held or sold inventory is not deleted without `force`. */
+  readonly protectSales: boolean;
   /** Seats and places held by one session in an event, at most. A missing limit is none. */
   readonly heldPerSession?: number;
   /** Seats and places held in an event by all sessions together, at most. */

@@ -27,7 +27,7 @@ import {
   UUID_KEY,
 } from "../schema.ts";
 import type { State } from "../state.ts";
-import { grantChange, isHeldOrSold, removesOfEvent } from "./owned.ts";
+import { grantChange, isHeldOrSold, isInUse, removesOfEvent } from "./owned.ts";
 
 const { EVENT_BOUND_TO_SERIES, INVALID_STATUS_TRANSITION, INVENTORY_IN_USE, VALIDATION_FAILED } =
   Result;
@@ -80,7 +80,7 @@ export const EVENT_COMMANDS = {
    *
    * @returns EVENT_BOUND_TO_SERIES when the start would move, INVALID_STATUS_TRANSITION when a
    * published event would move to a draft, INVENTORY_IN_USE when the schema would change while
-   * something is LOCKED or SOLD and `force` is false.
+   * something is LOCKED, SOLD or BLOCKED and `force` is false.
    * Cost: O(seats of both schemas) when the schema changes.
    */
   updateEvent: command({
@@ -111,8 +111,11 @@ export const EVENT_COMMANDS = {
         const detail = "A published event does not move to a schema that is a draft.";
         return refuse(INVALID_STATUS_TRANSITION, detail);
       }
-      if (isMoved && !force && isHeldOrSold(state, event)) {
-        return refuse(INVENTORY_IN_USE, "Seats or places of the event are held or sold.");
+      if (isMoved && !force && isInUse(state, event)) {
+        const detail =
+          "Seats or places of the event are held, sold or blocked, and another schema would take " +
+          "them away; force=true changes it all the same.";
+        return refuse(INVENTORY_IN_USE, detail);
       }
       const row: EventRow = {
         ...event,
@@ -126,13 +129,25 @@ export const EVENT_COMMANDS = {
     },
   }),
 
-  /** Deletes an event and its prices, whatever its inventory. */
+  /**
+   * Deletes an event and its prices.
+   *
+   * @returns INVENTORY_IN_USE while something is LOCKED or SOLD, the organization protects its
+   * sales and `force` is not true.
+   */
   deleteEvent: command({
-    members: { eventId: UUID_KEY },
-    refusals: NOT_OWN,
-    decide(state, { caller, eventId }) {
+    members: { eventId: UUID_KEY, force: optional(BOOLEAN) },
+    refusals: [...NOT_OWN, INVENTORY_IN_USE],
+    decide(state, { caller, eventId, force }) {
       const event = ownRow(state.catalog.events.get(eventId), caller, "event");
       if (isRefused(event)) return event;
+      const { protectSales } = state.catalog.organizations.get(event.organizationId)!;
+      if (protectSales && force !== true && isHeldOrSold(state, event)) {
+        const detail =
+          "Seats or places of the event are held or sold, and the organization protects its sales; " +
+          "force=true deletes it all the same.";
+        return refuse(INVENTORY_IN_USE, detail);
+      }
       return grantChange(state, caller, { removes: removesOfEvent(state, event) }, null);
     },
   }),

@@ -118,6 +118,7 @@ export const ORGANIZATION_COMMANDS = {
         bookingEnabled,
         bookingChangedAtMs: isSwitched ? timeMs : organization.bookingChangedAtMs,
         orphanPrevention: body.orphanPrevention ?? organization.orphanPrevention,
+        protectSales: body.protectSales ?? organization.protectSales,
       };
       assert(row.id === organizationId, "the settings change of the organization that was named");
       return grantChange(state, caller, { puts: [{ table: "organizations", row }] }, row);
@@ -267,6 +268,7 @@ function organizationRow(
     bookingEnabled: true,
     bookingChangedAtMs: 0,
     orphanPrevention: false,
+    protectSales: false,
     holdTypes: [],
   };
 }

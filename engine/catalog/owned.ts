@@ -3,7 +3,7 @@ import { assert } from "../assert.ts";
 import type { Caller } from "../bodies.ts";
 import type { CatalogPut, CatalogRemove, EventRow } from "../catalog.ts";
 import type { Partition } from "../inventory/partition.ts";
-import { SeatState } from "../inventory/states.ts";
+import { type BookingState, SeatState } from "../inventory/states.ts";
 import { type ZoneChange, ZoneRuns } from "../layout/zones.ts";
 import { RecordType } from "../records.ts";
 import { type Grant, grant } from "../results.ts";
@@ -96,20 +96,31 @@ export function removesOfOwned(state: State, organizationId: number): CatalogRem
 
 // Held or sold inventory, which must not just vanish.
 
-const { ACTIVE, LOCKED, SOLD } = SeatState;
+const { ACTIVE, LOCKED, SOLD, BLOCKED } = SeatState;
 
 /** True for any LOCKED or SOLD seat or place. Cost: O(areas). */
-export function isHeldOrSold({ partitions }: State, { partition: number }: EventRow): boolean {
-  // Usually nothing is, on any layout, and the event need not be migrated to find out.
-  return hasTaken(partitions.peek(number)!) && hasTaken(partitions.get(number)!);
+export function isHeldOrSold(state: State, event: EventRow): boolean {
+  return hasAny(state, event, [LOCKED, SOLD]);
 }
 
-function hasTaken({ seatsIn, areas }: Partition): boolean {
-  if (seatsIn[LOCKED]! + seatsIn[SOLD]! > 0) return true;
-  for (let area = 0; area < areas.count; area++) {
-    if (areas.places(area, LOCKED) + areas.places(area, SOLD) > 0) return true;
-  }
-  return false;
+/** True for any LOCKED, SOLD or BLOCKED seat or place. Cost: O(areas). */
+export function isInUse(state: State, event: EventRow): boolean {
+  return hasAny(state, event, [LOCKED, SOLD, BLOCKED]);
+}
+
+function hasAny(
+  { partitions }: State,
+  { partition: number }: EventRow,
+  states: readonly BookingState[],
+): boolean {
+  const has = ({ seatsIn, areas }: Partition) =>
+    states.some((state) => {
+      if (seatsIn[state]! > 0) return true;
+      for (let area = 0; area < areas.count; area++) if (areas.places(area, state) > 0) return true;
+      return false;
+    });
+  // Usually there is nothing, on any layout, and the event need not be migrated to find out.
+  return has(partitions.peek(number)!) && has(partitions.get(number)!);
 }
 
 /** Seats and areas with LOCKED, SOLD or BLOCKED inventory, which prevent a price's deletion. */

@@ -51,6 +51,7 @@ import {
   grantChange,
   isAreaInUse,
   isHeldOrSold,
+  isInUse,
   removesOfSchema,
   withoutZones,
   zonesOfSchema,
@@ -220,7 +221,7 @@ function copyName(name: string): string {
 
 // The layout of a schema: put atomically, and refused while inventory would be lost.
 
-const { LOCKED, SOLD, BLOCKED, ACTIVE } = SeatState;
+const { ACTIVE } = SeatState;
 
 export const LAYOUT_COMMANDS = {
   /**
@@ -295,8 +296,7 @@ function goneInUse(
   let goneSeats: Uint32Array = new Uint32Array();
   for (const event of state.catalog.events.values()) {
     if (event.schemaId !== schemaId) continue;
-    // In most events nothing is in use, on whatever layout: these need not be migrated for it.
-    if (!hasInUse(state.partitions.peek(event.partition)!)) continue;
+    if (!isInUse(state, event)) continue;
     const partition = state.partitionOf(event);
     // They are searched for once: all events of a schema have its layout.
     if (layout !== partition.layout) goneSeats = seatsOf((layout = partition.layout), goneIds);
@@ -306,13 +306,6 @@ function goneInUse(
     if (errors.length >= INVENTORY_ERRORS_MAX) break;
   }
   return errors.slice(0, INVENTORY_ERRORS_MAX);
-}
-
-function hasInUse(partition: Partition): boolean {
-  const { seatsIn, areas } = partition;
-  if (seatsIn[LOCKED]! + seatsIn[SOLD]! + seatsIn[BLOCKED]! > 0) return true;
-  for (let area = 0; area < areas.count; area++) if (isAreaInUse(partition, area)) return true;
-  return false;
 }
 
 /** @returns Indexes of the seats among the ids. */

@@ -75,6 +75,7 @@ export const SETTINGS = object({
   salesControl: BOOLEAN,
   bookingEnabled: BOOLEAN,
   orphanPrevention: BOOLEAN,
+  protectSales: BOOLEAN,
   heldPerSession: whenSet(integer()),
   heldPerEvent: whenSet(integer()),
   requestsPerSecond: whenSet(integer()),
@@ -435,10 +436,10 @@ export function organizationView(row: OrganizationRow, privateKey: string) {
 }
 
 export function settingsView(row: OrganizationRow) {
-  const { salesControl, bookingEnabled, orphanPrevention } = row;
+  const { salesControl, bookingEnabled, orphanPrevention, protectSales } = row;
   const { heldPerSession, heldPerEvent, requestsPerSecond, bookingsPerSecond } = row;
   const limits = { heldPerSession, heldPerEvent, requestsPerSecond, bookingsPerSecond };
-  return { salesControl, bookingEnabled, orphanPrevention, ...limits };
+  return { salesControl, bookingEnabled, orphanPrevention, protectSales, ...limits };
 }
 
 export function userView({ id, email, firstName, lastName, organizationIds }: AccountRow) {

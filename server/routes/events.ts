@@ -51,7 +51,7 @@ import {
 import { type Context, type Handled, type QueryOf, type Route, route } from "../api/route.ts";
 import { Access } from "../auth/access.ts";
 import { commandRoute, problemsOf, submit } from "../api/router.ts";
-import { answer, asOfSequence, NO_CONTENT, type Problem } from "../http/answers.ts";
+import { type Answer, answer, asOfSequence, NO_CONTENT, type Problem } from "../http/answers.ts";
 import { localDateTime, momentMs, momentOf } from "../http/json.ts";
 import { ownRows, readEvent, showOwn, UUID_ID } from "./handling.ts";
 import { AS_OF, listPastAreas, listPastSeats } from "./history.ts";
@@ -74,9 +74,27 @@ const FILTERS = {
 
 const FORCE = {
   shape: BOOLEAN,
-  description: "Change the schema even while seats or places are held or sold.",
+  description: "Change the schema even while seats or places are held, sold or blocked.",
   default: false,
 };
+
+const FORCE_DELETE = {
+  shape: BOOLEAN,
+  description: "Delete the event even if the organization protects its sales.",
+  default: false,
+};
+
+type DeleteContext = Context<{ readonly id: string }, { readonly force: boolean }, null>;
+
+/** The deletion of an event, in v2 and v1. */
+export function deletion(deleted: Answer) {
+  return {
+    params: UUID_ID,
+    query: { force: FORCE_DELETE },
+    handle: ({ services, caller, params, query: { force } }: DeleteContext) =>
+      submit(services, { kind: "deleteEvent", caller, eventId: params.id, force }, () => deleted),
+  };
+}
 
 const SEAT_FILTERS = {
   sectionId: { shape: LONG, description: "Seats of this section." },
@@ -129,9 +147,10 @@ export const EVENT_ROUTES: readonly Route[] = [
       );
     },
   }),
-  commandRoute(BASE, "DELETE /api/private/v2.0/events/{id}", "deleteEvent", {
+  route(BASE, "DELETE /api/private/v2.0/events/{id}", {
+    ...deletion(NO_CONTENT),
     answers: { 204: null },
-    show: () => NO_CONTENT,
+    problems: problemsOf("deleteEvent"),
   }),
   commandRoute(BASE, "POST /api/private/v2.0/events/{id}/status", "changeEventStatus", {
     answers: { 200: EVENT_STATUS_CHANGE },

@@ -15,10 +15,11 @@ import { BOOLEAN, list, LOCAL_DATE, LONG } from "../../engine/schema.ts";
 import type { State } from "../../engine/state.ts";
 import { DONE, PRICE, priceView } from "../api/entities.ts";
 import { type Handled, type Route, route, type WithBody } from "../api/route.ts";
-import { commandRoute, submit } from "../api/router.ts";
+import { submit } from "../api/router.ts";
 import { answer, TRUE } from "../http/answers.ts";
 import { momentMs, momentOf } from "../http/json.ts";
 import { metadataView } from "../layouts/jobs.ts";
+import { deletion } from "./events.ts";
 import { EVENT_ID, ownRows, showOwn } from "./handling.ts";
 import {
   CHANGED_EVENT,
@@ -84,10 +85,10 @@ const LEGACY_EVENT_ROUTES: readonly Route[] = [
       );
     },
   }),
-  commandRoute(LEGACY, "DELETE /api/private/v1.0/events/{id}", "deleteEvent", {
+  route(LEGACY, "DELETE /api/private/v1.0/events/{id}", {
+    ...deletion(TRUE),
     answers: { 200: DONE },
     problems: [400, 403],
-    show: () => TRUE,
   }),
 ];
 

@@ -195,7 +195,10 @@ test("an event that moves to another schema keeps its prices, but they are not a
   const world = new World(HALL);
   world.book("block", world.selection(null, "A1", "Pit:1"));
   const schemaId = secondSchema(world);
-  expect(update(world, { schemaId })).toMatchObject({ refused: Result.OK, value: { schemaId } });
+  expect(update(world, { schemaId }, true)).toMatchObject({
+    refused: Result.OK,
+    value: { schemaId },
+  });
   expect([...world.partition.state]).toEqual(Array(3).fill(SeatState.UNPRICED));
   expect(world.partition.areas.count).toBe(0);
   expect([...world.engine.state.catalog.pricesOf(world.eventId).values()]).toMatchObject([
@@ -204,26 +207,29 @@ test("an event that moves to another schema keeps its prices, but they are not a
   expectConsistent(world);
 });
 
-test.each(["lock  A  A1", "lock  A  Pit:1", "directsale  -  A1", "directsale  -  Pit:1"])(
-  "after %s an event moves to another schema only by force",
-  (booking) => {
-    const world = new World(HALL);
-    const schemaId = secondSchema(world);
-    checkMore(world, `${booking}  ok`);
-    expect(update(world, { schemaId }).refused).toBe(Result.INVENTORY_IN_USE);
-    expect(update(world, { name: "Other" }).refused).toBe(Result.OK);
-    expect(update(world, { schemaId }, true).refused).toBe(Result.OK);
-    expect([world.partition.layout.seatCount, world.partition.holds.count]).toEqual([3, 0]);
-    expectConsistent(world);
-  },
-);
+test.each([
+  "lock  A  A1",
+  "lock  A  Pit:1",
+  "directsale  -  A1",
+  "directsale  -  Pit:1",
+  "block  -  A1",
+  "block  -  Pit:1",
+])("after %s an event moves to another schema only by force", (booking) => {
+  const world = new World(HALL);
+  const schemaId = secondSchema(world);
+  checkMore(world, `${booking}  ok`);
+  expect(update(world, { schemaId }).refused).toBe(Result.INVENTORY_IN_USE);
+  expect(update(world, { name: "Other" }).refused).toBe(Result.OK);
+  expect(update(world, { schemaId }, true).refused).toBe(Result.OK);
+  expect([world.partition.layout.seatCount, world.partition.holds.count]).toEqual([3, 0]);
+  expectConsistent(world);
+});
 
-test("an event whose inventory is blocked or whose holds have expired moves without force", () => {
+test("an event whose holds have expired moves without force", () => {
   const world = new World(HALL);
   checkMore(
     world,
     `
-    block   -  A2 Pit:1       ok
     lock    A  A1             ok
     wait    15m
     `,
@@ -250,6 +256,32 @@ test("a deleted event takes its prices with it, even when seats are held or sold
   expect([...catalog.prices.values()].map(({ name }) => name)).toEqual(["Kept"]);
   expect(partitions.size).toBe(1);
   expectConsistent(world);
+});
+
+test("sales are protected → an event with held or sold inventory goes only by force", () => {
+  const world = new World(HALL);
+  const { caller } = world;
+  const remove = (eventId: string, force?: boolean) =>
+    world.submit("deleteEvent", caller, { eventId, force }).refused;
+  world.change({ protectSales: true });
+  const empty = world.createEvent();
+  expect(remove(empty)).toBe(Result.OK);
+  const { eventId } = world;
+  checkMore(world, `block  -  A1  ok\nlock  A  Pit:1  ok`);
+  expect([remove(eventId), remove(eventId, false)]).toEqual([
+    Result.INVENTORY_IN_USE,
+    Result.INVENTORY_IN_USE,
+  ]);
+  checkMore(world, `unlock  A  Pit:1  ok\ndirectsale  -  A2  ok`);
+  expect(remove(eventId)).toBe(Result.INVENTORY_IN_USE);
+  expect(remove(eventId, true)).toBe(Result.OK);
+});
+
+test("sales are protected, a hold has run out → the event goes", () => {
+  const world = new World(HALL);
+  world.change({ protectSales: true });
+  checkMore(world, `lock  A  A1  ok\nwait  15m`);
+  world.must("deleteEvent", world.caller, { eventId: world.eventId });
 });
 
 // Series: the start of an event in a series does not move.

@@ -53,7 +53,7 @@ test.runIf(hasPython)("the client in Python sells seats (needs python3)", async 
   const { stdout } = await promisify(execFile)("python3", args, { env });
   const [credit, ...answers] = stdout.trim().split("\n");
   expect(JSON.parse(credit!)).toMatchObject({ type: "credit" });
-  expect(answers).toEqual(["1 200 1 []", "2 400 4 [(1, 1, 0), (1, 1, 1)]", "3 200 1 []"]);
+  expect(answers).toEqual(["1 200 1 []", "2 400 4 [(1, 19, 0), (1, 19, 1)]", "3 200 1 []"]);
   expect(await stage.server.states("A1", "A2")).toEqual(["SOLD", "SOLD"]);
 });
 

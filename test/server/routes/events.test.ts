@@ -265,6 +265,21 @@ test.each(REFUSED)("PUT /api/private/v2.0/events/ refuses %s", async (_, sent, e
   expect(unchanged.digest).toBe(before);
 });
 
+test("sales are protected, a seat is sold → v2 and v1 delete the event only with force", async () => {
+  const server = new TestServer();
+  const { eventId } = server.a;
+  server.world.change({ protectSales: true });
+  await server.book("directsale", null, "A1");
+  expectProblem(await server.delete(`${EVENTS}${eventId}`), {
+    status: 409,
+    errorCode: "INVENTORY_IN_USE",
+  });
+  const v1 = `/api/private/v1.0/events/${eventId}`;
+  expectProblem(await server.delete(v1), { status: 400, errorCode: "INVENTORY_IN_USE" });
+  expectProblem(await server.delete(`${v1}?force=yes`), invalid("force TYPE"));
+  expect((await server.delete(`${EVENTS}${eventId}?force=true`)).status).toBe(204);
+});
+
 test(`PUT ${V2}/events/ changes the schema of held seats only with force`, async () => {
   const server = new TestServer();
   const { world, a } = server;

@@ -243,10 +243,15 @@ test("a change of settings answers with all settings", async () => {
   const server = new TestServer();
   const path = `${ORGANIZATIONS}${server.a.id}/settings`;
   const put = (body: unknown) => server.put(path, body, { key: server.tenantToken });
-  const start = { salesControl: true, bookingEnabled: true, orphanPrevention: false };
+  const start = {
+    salesControl: true,
+    bookingEnabled: true,
+    orphanPrevention: false,
+    protectSales: false,
+  };
   expect((await put({})).body).toEqual(start);
   expect((await put({ salesControl: false })).body).toEqual({ ...start, salesControl: false });
-  const off = { salesControl: false, bookingEnabled: false, orphanPrevention: true };
+  const off = { ...start, salesControl: false, bookingEnabled: false, orphanPrevention: true };
   const reply = await put({ bookingEnabled: false, orphanPrevention: true });
   expect([reply.status, reply.body]).toEqual([200, off]);
   expectProblem(await put([]), invalid(" TYPE"));

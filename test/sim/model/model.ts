@@ -258,7 +258,7 @@ export class Model {
   }
 
   /**
-   * Moves an event to another schema. @returns INVENTORY_IN_USE if anything is held or sold;
+   * Moves an event to another schema. @returns INVENTORY_IN_USE if anything is held, sold or blocked;
    * ENTITY_NOT_FOUND if it was deleted meanwhile.
    */
   moveEvent(eventId: string, to: Partial<ModelEvent>, force: boolean): Answer {
@@ -267,8 +267,8 @@ export class Model {
     const seats = [...event.seats.values()];
     const areas = [...event.areas.values()];
     const inUse =
-      seats.some(({ state }) => state === "LOCKED" || state === "SOLD") ||
-      areas.some(({ held, sold }) => held.length > 0 || sold > 0);
+      seats.some(({ state }) => state !== null && state !== "ACTIVE") ||
+      areas.some(({ held, sold, blocked }) => held.length > 0 || sold > 0 || blocked > 0);
     if (inUse && !force) return refusal("INVENTORY_IN_USE");
     Object.assign(event, to);
     return TRUE;
