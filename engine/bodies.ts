@@ -209,6 +209,14 @@ export type EventBody = TypeOf<typeof EVENT>;
 export const EVENT_CHANGE = object(EVENT_MEMBERS);
 /** The members of an event that a change replaces. */
 export type EventChange = TypeOf<typeof EVENT_CHANGE>;
+export const EVENT_COPY = object({
+  name: optional(NAME),
+  start: optional(LOCAL_DATE_TIME),
+  endDate: optional(LOCAL_DATE_TIME),
+  status: optional(oneOf(["DRAFT", "PUBLISHED"])),
+});
+/** What is different in a copy of an event; it is a DRAFT unless `status` says otherwise. */
+export type EventCopy = TypeOf<typeof EVENT_COPY>;
 
 const PRICE_MEMBERS = { name: NAME, eventId: UUID, externalId: OPTIONAL_LINE };
 export const PRICE = object({ id: NO_ID, ...PRICE_MEMBERS });

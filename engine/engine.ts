@@ -74,7 +74,7 @@ export class DurabilityQueue {
 }
 
 /** A `Grant` as the caller sees it. */
-export type Granted<Value> = Omit<Grant<Value>, "record">;
+export type Granted<Value> = Omit<Grant<Value>, "record" | "more">;
 
 export type Outcome<Value> = Refusal | Granted<Value>;
 
@@ -252,7 +252,12 @@ export class Engine {
     const timeMs = this.nowMs();
     const decision = this.#decide(command, timeMs, space);
     if (decision.refused !== Result.OK || decision.record === null) return decision;
-    return this.#write(decision.record, timeMs, space) ?? decision;
+    const { record, more } = decision;
+    const refusal =
+      more === undefined
+        ? this.#write(record, timeMs, space)
+        : this.#writeAll([record, ...more], timeMs, space);
+    return refusal ?? decision;
   }
 
   #decide<K extends CommandKind>(
@@ -310,19 +315,42 @@ export class Engine {
   #write(record: LogRecord, timeMs: number, space: LogSpace): Refusal | null {
     try {
       const admission = this.#journal.append(this.#sequence + 1, timeMs, record, space);
-      if (typeof admission === "object") return refuseTooLong(admission);
-      if (admission !== Admission.OPEN) return REFUSALS[admission];
-      this.#observer?.beforeApply(this.#sequence + 1, timeMs, record);
-      this.#sequence += 1;
-      this.state.sequence = this.#sequence;
-      noteSequence(this.state, this.#sequence, record);
-      apply(this.state, record, timeMs, this.#sequence);
+      if (admission !== Admission.OPEN) return refusalOf(admission);
+      this.#apply(record, timeMs);
       return null;
     } catch (error) {
-      this.#isHalted = true;
-      throw error instanceof Broken ? error : new Broken("a record is appended and applied", error);
+      return this.#halt(error);
     }
   }
+
+  /** As `#write`: all records, or none. */
+  #writeAll(records: readonly LogRecord[], timeMs: number, space: LogSpace): Refusal | null {
+    try {
+      const admission = this.#journal.appendAll(this.#sequence + 1, timeMs, records, space);
+      if (admission !== Admission.OPEN) return refusalOf(admission);
+      for (const record of records) this.#apply(record, timeMs);
+      return null;
+    } catch (error) {
+      return this.#halt(error);
+    }
+  }
+
+  #apply(record: LogRecord, timeMs: number): void {
+    this.#observer?.beforeApply(this.#sequence + 1, timeMs, record);
+    this.#sequence += 1;
+    this.state.sequence = this.#sequence;
+    noteSequence(this.state, this.#sequence, record);
+    apply(this.state, record, timeMs, this.#sequence);
+  }
+
+  #halt(error: unknown): never {
+    this.#isHalted = true;
+    throw error instanceof Broken ? error : new Broken("a record is appended and applied", error);
+  }
+}
+
+function refusalOf(admission: Exclude<Admission, typeof Admission.OPEN> | TooLong): Refusal {
+  return typeof admission === "object" ? refuseTooLong(admission) : REFUSALS[admission];
 }
 
 function refuseTooLong({ recordBytes, recordBytesMax }: TooLong): Refusal {

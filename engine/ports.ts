@@ -59,6 +59,16 @@ export interface Journal {
    * @returns OPEN for an accepted record. Cost: O(bytes of the record), usually under 200.
    */
   append(sequence: number, timeMs: number, record: LogRecord, space: LogSpace): Admission | TooLong;
+  /**
+   * As `append`, for several records of one command: all of them, in one frame, or none. The first
+   * has the number `sequence`.
+   */
+  appendAll(
+    sequence: number,
+    timeMs: number,
+    records: readonly LogRecord[],
+    space: LogSpace,
+  ): Admission | TooLong;
   /** Set once by the engine, before the first `append`. */
   durable: (sequence: number) => void;
 }

@@ -54,6 +54,8 @@ export interface Grant<Value> {
   readonly refused: typeof Result.OK;
   /** Null when nothing changes. */
   readonly record: LogRecord | null;
+  /** Records after it: in the log and in memory all of them are there, or none. */
+  readonly more?: readonly LogRecord[];
   readonly value: Value;
 }
 

@@ -33,6 +33,10 @@ function engineInMemory(take: TakeRecord): Engine {
       take(timeMs, record);
       return Admission.OPEN;
     },
+    appendAll: (_sequence: number, timeMs: number, records: readonly LogRecord[]) => {
+      for (const record of records) take(timeMs, record);
+      return Admission.OPEN;
+    },
     durable: () => undefined,
   };
   const clock = { nowMs: () => Date.now() };

@@ -1,10 +1,14 @@
 /** Events: a schema on sale at a time. Creating an event creates its partition. */
 import { assert } from "../assert.ts";
-import { EVENT, EVENT_CHANGE } from "../bodies.ts";
+import { type Caller, EVENT, EVENT_CHANGE, EVENT_COPY } from "../bodies.ts";
 import type { CatalogPut, EventRow, EventStatus, SeriesRow } from "../catalog.ts";
 import { placeInCell } from "../cells.ts";
 import { command, NOT_OWN } from "../command.ts";
+import { NONE } from "../constants.ts";
+import type { Partition } from "../inventory/partition.ts";
+import { Move, SeatState } from "../inventory/states.ts";
 import { ownRow } from "../queries/access.ts";
+import { type LogRecord, RecordType } from "../records.ts";
 import {
   duplicate,
   isRefused,
@@ -28,6 +32,7 @@ import {
 } from "../schema.ts";
 import type { State } from "../state.ts";
 import { grantChange, isHeldOrSold, isInUse, removesOfEvent } from "./owned.ts";
+import { runsOf } from "./prices.ts";
 
 const { EVENT_BOUND_TO_SERIES, INVALID_STATUS_TRANSITION, INVENTORY_IN_USE, VALIDATION_FAILED } =
   Result;
@@ -70,6 +75,48 @@ export const EVENT_COMMANDS = {
         seriesId: null,
       };
       return grantChange(state, caller, { newIds: 1, puts: [{ table: "events", row }] }, row);
+    },
+  }),
+
+  /**
+   * A new event on the same schema, with the prices, their assignments, the capacities of areas and
+   * the BLOCKED inventory of an event. What is LOCKED or SOLD there is ACTIVE in the new one.
+   * Cost: O(seats of the schema).
+   */
+  cloneEvent: command({
+    members: { eventId: UUID_KEY, cloneId: UUID_KEY, body: EVENT_COPY },
+    refusals: [VALIDATION_FAILED, ...NOT_OWN],
+    decide(state, { caller, eventId, cloneId, body }, timeMs) {
+      const { events, nextId } = state.catalog;
+      if (events.has(cloneId)) {
+        return refuseInvalid([duplicate("id", cloneId, "is the id of another event")]);
+      }
+      const event = ownRow(events.get(eventId), caller, "event");
+      if (isRefused(event)) return event;
+      const { name, start, endDate, status } = body;
+      const times = timesOf({ start: start ?? event.start, endDate: endDate ?? event.endDate });
+      if (isRefused(times)) return times;
+      const isPublished = status === "PUBLISHED" && !isDraft(state, event.schemaId);
+      const row: EventRow = {
+        ...event,
+        ...times,
+        id: cloneId,
+        partition: placeInCell(nextId),
+        name: name ?? event.name,
+        createdAtMs: timeMs,
+        status: isPublished ? "PUBLISHED" : "DRAFT",
+        statusChangedAtMs: 0,
+        publishedAtMs: isPublished ? timeMs : null,
+        seriesId: null,
+      };
+      const prices = [...state.catalog.pricesOf(eventId).values()].map((price, i): CatalogPut => {
+        const copy = { ...price, id: nextId + 1 + i, eventId: cloneId, renamedAtMs: 0 };
+        return { table: "prices", row: copy };
+      });
+      const puts: CatalogPut[] = [{ table: "events", row }, ...prices];
+      const granted = grantChange(state, caller, { newIds: puts.length, puts }, row);
+      const more = inventoryOf(state.partitionOf(event), caller, row.partition);
+      return more.length === 0 ? granted : { ...granted, more };
     },
   }),
 
@@ -179,6 +226,47 @@ export const EVENT_COMMANDS = {
     },
   }),
 };
+
+/** The records that price and block the inventory of a new event as that of `partition`. */
+function inventoryOf(partition: Partition, { actor }: Caller, number: number): LogRecord[] {
+  const { layout, state, price, areas } = partition;
+  const [priced, blocked]: [number[], number[]] = [[], []];
+  for (let area = 0; area < areas.count; area++) {
+    if (areas.price[area] === 0) continue;
+    priced.push(area, areas.price[area]!, areas.capacity(area));
+    const places = areas.places(area, SeatState.BLOCKED);
+    if (places > 0) blocked.push(area, NONE, places);
+  }
+  const runs = runsOf(price, new Uint16Array(layout.seatCount));
+  const seats: number[] = [];
+  for (let seat = 0; seat < state.length; seat++) {
+    if (state[seat] === SeatState.BLOCKED) seats.push(seat);
+  }
+  const records: LogRecord[] = [];
+  if (runs.length + priced.length > 0) {
+    records.push({
+      type: RecordType.PRICE,
+      actor,
+      partition: number,
+      runs: Uint32Array.from(runs),
+      areas: Uint32Array.from(priced),
+    });
+  }
+  if (seats.length + blocked.length === 0) return records;
+  records.push({
+    type: RecordType.MOVE,
+    actor,
+    partition: number,
+    move: Move.BLOCK,
+    hold: NONE,
+    expiresAtMs: 0,
+    session: "",
+    holdType: "",
+    seats: Uint32Array.from(seats),
+    areas: Uint32Array.from(blocked),
+  });
+  return records;
+}
 
 function momentOrNull(text: KillAfter): string | null {
   return text ? normalLocalDateTime(text) : null;

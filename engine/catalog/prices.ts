@@ -401,7 +401,7 @@ function changedAreas({ areas }: Partition, triples: readonly AreaTriple[]): Are
  * @param wanted - By seat, its new slot; 0 for none.
  * @param present - By seat, its slot now. Unchanged seats are left out.
  */
-function runsOf(wanted: Uint16Array, present: Uint16Array): number[] {
+export function runsOf(wanted: Uint16Array, present: Uint16Array): number[] {
   const runs: number[] = [];
   const newSlot = (seat: number) => (wanted[seat] === present[seat] ? 0 : wanted[seat]!);
   for (let seat = 0; seat < wanted.length;) {

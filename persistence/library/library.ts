@@ -5,6 +5,7 @@ import type {
   AssignmentSelection,
   EventBody,
   EventChange,
+  EventCopy,
   HoldTypesBody,
   LayoutBody,
   ObjectSelection,
@@ -91,6 +92,7 @@ export type {
   AssignmentSelection,
   EventBody,
   EventChange,
+  EventCopy,
   HoldTypesBody,
   LayoutBody,
   ObjectSelection,
@@ -379,11 +381,21 @@ export class Frontrow {
     /** Creates an event, published by default. Cost: O(seats of the schema). */
     create: (event: EventBody) =>
       this.#acting.run("createEvent", { eventId: randomUUID(), body: event }),
-    /** @param force - Changes the schema even while seats or places are held or sold. */
+    /** @param force - Changes the schema even while seats or places are held, sold or blocked. */
     update: (eventId: string, event: EventChange, { force = false } = {}) =>
       this.#acting.run("updateEvent", { eventId, body: event, force }),
-    /** Deletes an event with its prices, whatever its inventory. */
-    delete: (eventId: string) => this.#acting.run("deleteEvent", { eventId }),
+    /**
+     * Creates an event with the prices and the blocked inventory of another one, as a draft by
+     * default. Cost: O(seats of the schema).
+     */
+    clone: (eventId: string, changes: EventCopy = {}) =>
+      this.#acting.run("cloneEvent", { eventId, cloneId: randomUUID(), body: changes }),
+    /**
+     * Deletes an event with its prices.
+     * @param force - Deletes held and sold inventory even if the organization protects its sales.
+     */
+    delete: (eventId: string, { force = false } = {}) =>
+      this.#acting.run("deleteEvent", { eventId, force }),
     changeStatus: (eventId: string, status: EventStatus) =>
       this.#acting.run("changeEventStatus", { eventId, body: { status } }),
     /** Adds an event to a series; null removes it from its series. */

@@ -36,8 +36,6 @@ type FrameFacts = Omit<FrameHeader, "version" | "recordCount" | "frameBytes">;
 
 export class Batch {
   recordCount = 0;
-  /** `bytes` before the last record was added. */
-  #bytesBefore = FRAME_HEADER_BYTES;
   #out = emptyFrame();
 
   /** Bytes of the header and the records. */
@@ -59,15 +57,15 @@ export class Batch {
       throw error;
     }
     this.recordCount += 1;
-    this.#bytesBefore = lengthBefore;
     return recordBytes;
   }
 
-  /** Removes the last added record. To be called once for it. */
-  removeLast(): void {
-    assert(this.bytes > this.#bytesBefore, "the last record is removed once");
-    this.recordCount -= 1;
-    this.#out.length = this.#bytesBefore;
+  /** Removes the last records. @param bytes - `bytes` before they were added. */
+  removeLast(recordCount: number, bytes: number): void {
+    assert(bytes >= FRAME_HEADER_BYTES && bytes < this.bytes, "a record is removed once");
+    this.recordCount -= recordCount;
+    assert(this.recordCount >= 0, "as many records are removed as were added");
+    this.#out.length = bytes;
     // Otherwise the memory for a very long record would stay until the next batch.
     if (this.recordCount === 0) this.clear();
   }
@@ -342,22 +340,46 @@ export class LogWriter implements Journal {
     record: LogRecord,
     space: LogSpace,
   ): Admission | TooLong {
+    const bytesBefore = this.#open.bytes;
+    const admission = this.#add(sequence, timeMs, record, space);
+    if (admission === Admission.OPEN) this.#wake();
+    else this.#open.removeLast(1, bytesBefore);
+    return admission;
+  }
+
+  appendAll(
+    sequence: number,
+    timeMs: number,
+    records: readonly LogRecord[],
+    space: LogSpace,
+  ): Admission | TooLong {
+    const bytesBefore = this.#open.bytes;
+    for (const [i, record] of records.entries()) {
+      const admission = this.#add(sequence + i, timeMs, record, space);
+      if (admission === Admission.OPEN) continue;
+      this.#open.removeLast(i + 1, bytesBefore);
+      this.#appendedSequence = sequence - 1;
+      return admission;
+    }
+    this.#wake();
+    return Admission.OPEN;
+  }
+
+  /** Adds a record to the batch. The caller removes it again when it is refused. */
+  #add(sequence: number, timeMs: number, record: LogRecord, space: LogSpace): Admission | TooLong {
     assert(sequence === this.#appendedSequence + 1, "sequence numbers rise by one");
     assert(this.#closing === null, "nothing is appended after close");
     const recordBytes = this.#open.add(timeMs, record);
     if (recordBytes > this.#recordBytesMax) {
-      this.#open.removeLast();
       return { recordBytes, recordBytesMax: this.#recordBytesMax };
     }
     const neededBytes = this.#open.bytes + (space === LogSpace.RESERVE ? 0 : this.#reserveBytes);
     if (neededBytes > this.#batchBytesMax()) {
-      this.#open.removeLast();
       this.#spares.request(padToSector(neededBytes));
       return this.#noRoom();
     }
     this.#appendedSequence = sequence;
     if (this.#open.recordCount === 1) this.#openedMs = this.#options.runningMs();
-    this.#wake();
     return Admission.OPEN;
   }
 

@@ -159,6 +159,19 @@ export const EVENT_ROUTES: readonly Route[] = [
       return answer(200, { id, name, status, publishedAt });
     },
   }),
+  route(BASE, "POST /api/private/v2.0/events/{id}/clone", {
+    params: UUID_ID,
+    body: COMMANDS.cloneEvent.members.body,
+    mayBeEmpty: true,
+    answers: { 201: EVENT },
+    problems: problemsOf("cloneEvent"),
+    handle: ({ services, caller, params, body }) => {
+      const clone = { eventId: params.id, cloneId: randomUUID(), body };
+      return submit(services, { kind: "cloneEvent", caller, ...clone }, (event) =>
+        answer(201, eventView(event)),
+      );
+    },
+  }),
   route(BASE, "GET /api/private/v2.0/events/{id}/seats/", {
     params: UUID_ID,
     query: { ...PAGE_QUERY, ...SEAT_FILTERS, asOf: AS_OF },

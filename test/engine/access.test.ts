@@ -39,6 +39,7 @@ function commandsOn(named: typeof UNKNOWN, world: World, venue: number) {
     deleteZone: { schemaId, zoneId },
     assignZones: { schemaId, body: {} },
     updateEvent: { eventId, body: event, force: true },
+    cloneEvent: { eventId, cloneId: NO_EVENT, body: {} },
     deleteEvent: { eventId },
     changeEventStatus: { eventId, body: { status: "ARCHIVED" } },
     bindEvent: { eventId, body: { seriesId: null } },

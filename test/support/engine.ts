@@ -94,6 +94,20 @@ export class MemoryJournal implements Journal {
     return admission;
   }
 
+  appendAll(
+    sequence: number,
+    timeMs: number,
+    records: readonly LogRecord[],
+    space: LogSpace,
+  ): Admission | TooLong {
+    for (const record of records) {
+      const admission = this.takes(record, space === LogSpace.RESERVE);
+      if (admission !== Admission.OPEN) return admission;
+    }
+    for (const [i, record] of records.entries()) this.keep(sequence + i, timeMs, record);
+    return Admission.OPEN;
+  }
+
   protected keep(sequence: number, timeMs: number, record: LogRecord): void {
     // A copy: a record changed later by the engine makes the replay differ.
     this.kept.push({ sequence, timeMs, record: copyOf(record) });

@@ -1,8 +1,10 @@
 /** Events: how they are created with their inventory, published, changed and deleted. */
 import { expect, test } from "vitest";
-import type { Caller, EventBody } from "../../../engine/bodies.ts";
+import type { Caller, EventBody, EventCopy } from "../../../engine/bodies.ts";
 import type { EventStatus } from "../../../engine/catalog.ts";
 import { SeatState } from "../../../engine/inventory/states.ts";
+import { Admission } from "../../../engine/ports.ts";
+import { RecordType } from "../../../engine/records.ts";
 import { Result } from "../../../engine/results.ts";
 import { START_MS, World } from "../../support/engine.ts";
 import { area, layoutOf, section } from "../../support/layout.ts";
@@ -282,6 +284,69 @@ test("sales are protected, a hold has run out → the event goes", () => {
   world.change({ protectSales: true });
   checkMore(world, `lock  A  A1  ok\nwait  15m`);
   world.must("deleteEvent", world.caller, { eventId: world.eventId });
+});
+
+// Copies of events.
+
+test("an event is cloned → prices, capacities and blocked inventory; the rest is on sale", () => {
+  const world = new World([section("Stalls", { A: "1 2 3 4 5" }), area("Pit", 9), area("Bar", 3)]);
+  const { caller, eventId } = world;
+  const gold = world.createPrice("Gold");
+  const assigned = { objectId: world.labels.idOf("A5"), assignmentId: gold };
+  world.must("assignPrices", caller, { eventId, body: { seats: [assigned] } });
+  const rest = { seats: [{ objectId: world.labels.idOf("A4") }] };
+  world.must("unassignPrices", caller, { eventId, body: rest });
+  checkMore(world, `block  -  A1 Pit:4  ok\nlock  A  A2 Pit:1  ok\ndirectsale  -  A3 Bar:3  ok`);
+  const before = world.engine.sequence;
+  const clone = world.must("cloneEvent", caller, { eventId, cloneId: SECOND, body: {} });
+  const { start, endDate, name, schemaId } = world.event;
+  expect(clone).toMatchObject({ start, endDate, name, schemaId, status: "DRAFT" });
+  expect(world.engine.sequence).toBe(before + 3);
+  const { state } = world.engine;
+  const copy = state.partitionOf(clone);
+  expect([...copy.state]).toEqual([5, 2, 2, 0, 2]);
+  expect([...copy.price]).toEqual([...world.partition.price]);
+  const places = (area: number) => [2, 3, 4, 5].map((of) => copy.areas.places(area, of as 2));
+  expect([places(0), places(1)]).toEqual([
+    [5, 0, 0, 4],
+    [3, 0, 0, 0],
+  ]);
+  const names = [...state.catalog.pricesOf(SECOND).values()].map(({ slot, name: of }) => [
+    slot,
+    of,
+  ]);
+  expect(names).toEqual(
+    [...state.catalog.pricesOf(eventId).values()].map(({ slot, name: of }) => [slot, of]),
+  );
+  expectConsistent(world);
+});
+
+test("a clone says what is different; a bad end or an unknown event is refused", () => {
+  const world = new World(HALL);
+  const { caller, eventId } = world;
+  const clone = (body: EventCopy, from = eventId) =>
+    world.submit("cloneEvent", caller, { eventId: from, cloneId: SECOND, body });
+  expect(clone({ start: "2031-01-01T00:00" })).toMatchObject({
+    refused: Result.VALIDATION_FAILED,
+    errors: [{ field: "endDate", code: "RANGE" }],
+  });
+  expect(clone({}, SECOND).refused).toBe(Result.ENTITY_NOT_FOUND);
+  const times = { start: "2031-01-01T20:00", endDate: "2031-01-01T21:00" };
+  const made = clone({ name: "Next", ...times, status: "PUBLISHED" });
+  expect(made).toMatchObject({ value: { name: "Next", status: "PUBLISHED", seriesId: null } });
+});
+
+test("the log has no room for all of a clone → nothing of it is there", () => {
+  const world = new World(HALL);
+  const { caller, eventId, journal } = world;
+  checkMore(world, `block  -  A1  ok`);
+  const { sequence } = world.engine;
+  journal.takes = (record) =>
+    record.type === RecordType.MOVE ? Admission.UNAVAILABLE : Admission.OPEN;
+  const refused = world.submit("cloneEvent", caller, { eventId, cloneId: SECOND, body: {} });
+  expect(refused.refused).toBe(Result.LOG_UNAVAILABLE);
+  expect([world.engine.sequence, world.engine.state.catalog.events.size]).toEqual([sequence, 1]);
+  expectConsistent(world);
 });
 
 // Series: the start of an event in a series does not move.

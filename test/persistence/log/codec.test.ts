@@ -167,7 +167,7 @@ test("an invalid field is refused with the expected and the found value", () => 
     ["time", 15, 0xff, "a time in whole milliseconds"],
     ["actor kind", 16, 4, "a known kind of actor"],
     ["actor id", 24, 0xff, "a safe integer"],
-    ["move", 25, 9, "a move of the table"],
+    ["move", 25, 99, "a move of the table"],
     ["end of the hold", 41, 0xff, "an end in whole milliseconds"],
     ["length of the session", 42, 0xff, "further bytes"],
     ["session", 44, 0xff, "text in UTF-8"],
@@ -221,7 +221,7 @@ test("a record that the log cannot encode breaks an assertion", () => {
   const bad: Partial<Record<keyof MoveRecord, unknown>>[] = [
     { partition: -1 },
     { hold: 2 ** 32 },
-    { move: 9 },
+    { move: 99 },
     { expiresAtMs: 0.5 },
     { areas: new Uint32Array(2) },
     { actor: { kind: 4, id: 1 } },

@@ -141,6 +141,16 @@ export class LogProcess {
     return Admission.OPEN;
   }
 
+  /** Appends records of one command: all or none. */
+  appendAll(count: number, extraBytes = 0): Admission | TooLong {
+    const first = this.#sequence + 1;
+    const records = Array.from({ length: count }, (_, i) => recordOf(first + i, extraBytes));
+    const time = timeOf(first);
+    const admission = this.journal.appendAll(first, time, records, LogSpace.GENERAL);
+    if (admission === Admission.OPEN) this.#sequence += count;
+    return admission;
+  }
+
   /** Appends records as one batch and waits for the disk. */
   async commit(count: number, extraBytes = 0, isFollowUp = false): Promise<Admission | TooLong> {
     const admission = this.append(count, extraBytes, isFollowUp);

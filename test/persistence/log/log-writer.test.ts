@@ -289,6 +289,19 @@ test("reserved space is left for follow-up records only", async () => {
   expect(log.durable).toEqual([2]);
 });
 
+test("the records of one command find no room together → none is written, others are", async () => {
+  const disk = emptyDisk();
+  disk.decide = ({ path }) => (path.includes("spare") ? { code: "ENOSPC" } : null);
+  const log = await LogProcess.start({ disk, segmentBytes: 64 * 1024 });
+  await settle();
+  expect(log.append(1, 10 * 1024)).toBe(Admission.OPEN);
+  expect(log.appendAll(3, 14 * 1024)).toBe(Admission.UNAVAILABLE);
+  expect(log.appendAll(2, 14 * 1024)).toBe(Admission.OPEN);
+  await settle();
+  expect(log.durable).toEqual([3]);
+  expect(framesOf(disk).at(-1)).toMatchObject({ recordCount: 3 });
+});
+
 test("a batch in flight reduces the space for the next records", async () => {
   const disk = emptyDisk();
   disk.decide = ({ path }) => (path.includes("spare") ? { code: "ENOSPC" } : null);
