@@ -306,7 +306,7 @@ test("an event is cloned → prices, capacities and blocked inventory; the rest 
   const copy = state.partitionOf(clone);
   expect([...copy.state]).toEqual([5, 2, 2, 0, 2]);
   expect([...copy.price]).toEqual([...world.partition.price]);
-  const places = (area: number) => [2, 3, 4, 5].map((of) => copy.areas.places(area, of as 2));
+  const places = (of: number) => [2, 3, 4, 5].map((state) => copy.areas.places(of, state as 2));
   expect([places(0), places(1)]).toEqual([
     [5, 0, 0, 4],
     [3, 0, 0, 0],
