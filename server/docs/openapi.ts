@@ -28,7 +28,7 @@ const PROBLEM_MEDIA = "application/problem+json";
 const FRONT_CODES: readonly (readonly [(route: Route) => boolean, readonly string[]])[] = [
   [isGuarded, ["VALIDATION_FAILED", "MALFORMED_REQUEST", "ACCESS_DENIED", "RATE_LIMITED"]],
   [takesBody, ["VALIDATION_FAILED", "MALFORMED_REQUEST", "UNSUPPORTED_MEDIA_TYPE"]],
-  [takesBody, ["LENGTH_REQUIRED", "PAYLOAD_TOO_LARGE"]],
+  [takesBody, ["PAYLOAD_TOO_LARGE"]],
   [takesIdempotencyKey, ["IDEMPOTENCY_IN_PROGRESS", "IDEMPOTENCY_REPLY_GONE"]],
   [takesIdempotencyKey, ["IDEMPOTENCY_KEY_REUSED", "OVERLOADED"]],
   [({ durable }) => durable, ["INTERNAL_ERROR", "LOG_UNAVAILABLE", "NOT_LEADER"]],

@@ -337,6 +337,6 @@ export class GatewayMetrics {
 }
 
 const REFUSED = "Booking requests refused, because too many waited.";
-const UNFINISHED = "Bytes announced by bodies that come in pieces, until they are answered.";
+const UNFINISHED = "Bytes reserved by bodies that come in pieces, until they are answered.";
 const UNREAD = "Bytes of answers that wait until their client reads.";
 const DURATION = "Time from a whole booking request to its answer.";

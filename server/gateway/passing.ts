@@ -265,7 +265,7 @@ export class Relay {
   }
 
   #begin(exchange: Exchange): ClientRequest | null {
-    const { contentLength, protocols } = exchange;
+    const { contentLength, isChunked, protocols } = exchange;
     const carried = forwarded(exchange);
     if (carried === null) {
       this.#answer(exchange, this.#options.refuse(UNFORWARDABLE, exchange));
@@ -274,6 +274,8 @@ export class Relay {
     const { path, headers } = carried;
     // No body is read after a handshake, whatever it announces.
     if (contentLength !== null && protocols === null) headers["content-length"] = contentLength;
+    // Without it, `node:http` sends the body of a GET or DELETE as bytes of the next request.
+    else if (isChunked) headers["transfer-encoding"] = "chunked";
     const [engine, agent] = [this.#options.engines.present, this.#agent];
     const options = { agent, method: exchange.method.toUpperCase(), headers, path };
     const upstream = (isSecure(engine) ? requestHttps : request)(engine, options);

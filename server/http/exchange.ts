@@ -33,6 +33,7 @@ interface AnswerSocket {
   endWithoutBody(): unknown;
   /** @returns Whether more may be written, and whether the answer is complete. */
   tryEnd(body: Bytes, totalBytes?: number): [boolean, boolean];
+  pause(): unknown;
 }
 
 /** What of a request decides how its answer is written. */
@@ -40,8 +41,10 @@ export interface Outgoing {
   readonly method: string;
   /** Whether the connection is closed after the answer. */
   readonly isLast: boolean;
-  /** Whether that is decided here; the client does not know yet. */
+  /** Answers before the whole body has come. */
   readonly isCutOff: boolean;
+  /** The server closes the connection after the answer, even if uWS does not know. */
+  readonly closesAfter: boolean;
   /** The header `X-Request-Id` of the answer; empty for none. */
   readonly answerId: string;
 }
@@ -61,6 +64,8 @@ const REQUEST_ID_NAME = bytesOf("X-Request-Id");
 const KEEP_ALIVE = "timeout=8";
 /** Answers of at most this length are usually written without asking whether the socket is full. */
 const TINY_LENGTH_MAX = 5;
+/** Answers of at most this length leave at once, unless the client has not read earlier ones. */
+const SHORT_LENGTH_MAX = 16 * 1_024;
 /** The share of tiny answers that do ask: asking takes about a microsecond. */
 const ASKED_SHARE = 1 / 64;
 
@@ -70,18 +75,12 @@ const ASKED_SHARE = 1 / 64;
  * @returns Null when the answer is complete, otherwise its whole body: the library has taken a part
  * of it and says with `onWritable` from where to continue.
  */
-function writeAnswer(
-  socket: AnswerSocket,
-  answer: Answer,
-  { method, isLast, isCutOff, answerId }: Outgoing,
-): Uint8Array | null {
+function writeAnswer(socket: AnswerSocket, answer: Answer, outgoing: Outgoing): Uint8Array | null {
   const { status, body } = answer;
+  const { method, isLast, answerId } = outgoing;
   writeHead(socket, answer, isLast);
   if (answerId !== "") socket.writeHeader(REQUEST_ID_NAME, answerId);
-  if (isCutOff) {
-    socket.end(method === "head" ? "" : body, true);
-    return null;
-  }
+  if (isLast && endLast(socket, answer, outgoing)) return null;
   if (method === "head" && status !== 204) {
     socket.writeHeader("Content-Length", String(answer.length ?? lengthOf(body)));
     socket.endWithoutBody();
@@ -100,6 +99,28 @@ function writeAnswer(
   const written = socket.tryEnd(body);
   if (written[1]) return null;
   return typeof body === "string" ? Buffer.from(body) : body;
+}
+
+/**
+ * Ends an answer after which the server closes the connection.
+ *
+ * @returns False for long answers and those without a body: uWS cannot close the connection with
+ * them. It reads nothing more from there, and closes it after ten seconds.
+ */
+function endLast(
+  socket: AnswerSocket,
+  { status, body }: Answer,
+  { method, isCutOff, closesAfter }: Outgoing,
+): boolean {
+  if (!isCutOff && !closesAfter) return false;
+  const isHead = method === "head";
+  if (isCutOff || (!isHead && status !== 204 && body.length <= SHORT_LENGTH_MAX)) {
+    socket.end(isHead ? "" : body, true);
+    return true;
+  }
+  socket.pause();
+  socket.writeHeader("Connection", "close");
+  return false;
 }
 
 /** Writes status and headers. */
@@ -158,6 +179,7 @@ interface StreamSocket {
   write(chunk: string | Uint8Array): boolean;
   onWritable(handler: (offset: number) => boolean): unknown;
   cork(write: () => void): unknown;
+  pause(): unknown;
   end(body: string, closesConnection: boolean): unknown;
   close(): unknown;
 }
@@ -170,6 +192,7 @@ interface StreamOptions {
   readonly answers: Transfers;
   /** Bytes that those answers may hold together. */
   readonly answerBytesMax: number;
+  readonly closesAfter: boolean;
   readonly onEnd: () => void;
 }
 
@@ -179,6 +202,7 @@ class EventStream implements Peer, Transfer {
   deadlineMs = 0;
   readonly #answers: Transfers;
   readonly #answerBytesMax: number;
+  readonly #closesAfter: boolean;
   readonly #onEnd: () => void;
   /** Null when it has ended. */
   #socket: StreamSocket | null;
@@ -186,12 +210,13 @@ class EventStream implements Peer, Transfer {
   constructor(
     socket: StreamSocket,
     handler: SocketHandler,
-    { answers, answerBytesMax, onEnd }: StreamOptions,
+    { answers, answerBytesMax, closesAfter, onEnd }: StreamOptions,
   ) {
     this.#socket = socket;
     this.handler = handler;
     this.#answers = answers;
     this.#answerBytesMax = answerBytesMax;
+    this.#closesAfter = closesAfter;
     this.#onEnd = onEnd;
     socket.onWritable(() => this.#drain());
     // The library keeps the head back until there is something after it.
@@ -238,6 +263,7 @@ class EventStream implements Peer, Transfer {
     const socket = this.#socket;
     if (socket === null) return;
     this.lost();
+    if (this.#closesAfter) socket.pause();
     socket.cork(() => socket.end("", false));
     this.#onEnd();
   }
@@ -267,7 +293,6 @@ export interface Socket extends AnswerSocket, Omit<StreamSocket, keyof AnswerSoc
   cork(write: () => void): unknown;
   /** Calls `onAborted`. */
   close(): unknown;
-  pause(): unknown;
   resume(): unknown;
   onWritable(writeMore: (offset: number) => boolean): unknown;
   getRemoteAddressAsText(): ArrayBuffer;
@@ -315,12 +340,10 @@ export interface Exchanges {
   release(exchange: HttpExchange): void;
 }
 
-const NO_LENGTH: Problem = {
-  refused: FrontResult.LENGTH_REQUIRED,
-  detail: "Send the body with a Content-Length and without a Transfer-Encoding.",
-};
 const BAD_LENGTH = malformed("The request needs one Content-Length at most, and not an empty one.");
-const BAD_ENCODING = malformed("The header Transfer-Encoding is empty.");
+const BAD_ENCODING = malformed(
+  "A Transfer-Encoding must be chunked, and come only once. Send the body chunked or with a Content-Length.",
+);
 const TWO_HOSTS = malformed("The header Host may come only once.");
 const BAD_METHOD = malformed(
   "The method must consist of the letters A to Z, and must not be CONNECT.",
@@ -328,6 +351,8 @@ const BAD_METHOD = malformed(
 /** What UUIDs, traces and Base64 contain: nothing that needs escaping anywhere. */
 const REQUEST_ID = /^[\w.:+/=@~-]{1,128}$/;
 const JSON_TYPE = "application/json";
+/** The case of ASCII letters only: a Kelvin sign in lower case is a `k`. */
+const CHUNKED = /^chunked$/i;
 const Once = {
   HOST: 1,
   API_KEY: 2,
@@ -350,7 +375,7 @@ export class HttpExchange extends Exchange implements Transfer {
   /** What has come of a body that comes in pieces. */
   pieces: BodyPieces | null = null;
   bodyBytes = 0;
-  /** What a body that comes in pieces has of the memory for bodies: its `Content-Length`. */
+  /** Bytes that this body has of the body budget: its `Content-Length`, or what came of it chunked. */
   budgetBytes = 0;
   /** Who sends a body that comes in pieces; null for others. */
   sender: Sender | null = null;
@@ -362,6 +387,7 @@ export class HttpExchange extends Exchange implements Transfer {
   headProblem: Problem | null = null;
   isLast = false;
   isCutOff = false;
+  closesAfter = false;
   answerId = "";
   /** Of a request for a WebSocket; null for any other. */
   handshake: Handshake | null = null;
@@ -408,11 +434,17 @@ export class HttpExchange extends Exchange implements Transfer {
     else if (following !== undefined) this.#follow(following);
     else this.#waiting = writeAnswer(this.socket!, this.answer!, this);
   };
+  readonly #writeCutOff = () => {
+    if (this.isOver) return;
+    this.socket!.cork(this.#write);
+    this.#exchanges.end(this);
+  };
   readonly #writeMore = (offset: number): boolean => {
     const { socket } = this;
     const body = this.#waiting!;
     let [mayContinue, isComplete] = [false, false];
     socket!.cork(() => {
+      if (this.closesAfter) socket!.pause();
       [mayContinue, isComplete] = socket!.tryEnd(body.subarray(offset), body.length);
     });
     if (isComplete) this.#sent();
@@ -471,9 +503,7 @@ export class HttpExchange extends Exchange implements Transfer {
         if (name === "x-organization-id") {
           this.#takeOnce(Once.ORGANIZATION_ID, name);
           this.organizationId = value;
-        } else if (name === "transfer-encoding") {
-          this.headProblem = value === "" ? BAD_ENCODING : NO_LENGTH;
-        }
+        } else if (name === "transfer-encoding") this.#takeEncoding(value);
         break;
       default:
     }
@@ -522,6 +552,12 @@ export class HttpExchange extends Exchange implements Transfer {
     this.contentLength = Number(value);
   }
 
+  /** uWS refuses a length beside it. */
+  #takeEncoding(value: string): void {
+    if (this.isChunked || !CHUNKED.test(value)) this.headProblem = BAD_ENCODING;
+    this.isChunked = true;
+  }
+
   respond(answer: Answer): void {
     // The cut-off has answered. Released, the exchange would serve another request while uWS still
     // calls it for this one.
@@ -544,23 +580,26 @@ export class HttpExchange extends Exchange implements Transfer {
    * it may still come, the exchange serves no other request.
    */
   cutOff(answer: Answer): void {
-    if (this.isOver) return;
+    if (this.isOver || this.isCutOff) return;
     this.isLast = true;
     this.isCutOff = true;
     this.pieces?.free();
     this.#take(answer);
-    this.socket!.cork(this.#write);
-    this.#exchanges.end(this);
+    if (this.isChunked) setImmediate(this.#writeCutOff);
+    else this.#writeCutOff();
   }
 
   /** The front answers so only to a handshake. The response of the library ends here. */
   #follow(handler: SocketHandler): void {
     const { answers, answerBytesMax } = this.#exchanges;
-    writeHead(this.socket!, this.answer!, false);
+    const { closesAfter } = this;
+    writeHead(this.socket!, this.answer!, closesAfter);
+    if (closesAfter) this.socket!.writeHeader("Connection", "close");
     const onEnd = () => this.#sent();
     this.#stream = new EventStream(this.socket!, handler, {
       answers,
       answerBytesMax,
+      closesAfter,
       onEnd,
     });
   }
@@ -626,6 +665,7 @@ export class HttpExchange extends Exchange implements Transfer {
     this.headProblem = null;
     this.isLast = false;
     this.isCutOff = false;
+    this.closesAfter = false;
     this.handshake = null;
     this.#come = 0;
     this.#forwardedFor = "";

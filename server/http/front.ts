@@ -111,8 +111,10 @@ export abstract class Exchange<F extends Found = Found> implements Request {
   origin = "";
   host = "";
   protocols: string | null = null;
-  /** The header `Content-Length`; null without it. */
+  /** The header `Content-Length`; null without it. Of a chunked body: its length, once it is whole. */
   contentLength: number | null = null;
+  /** A body with `Transfer-Encoding: chunked`. */
+  isChunked = false;
   /** The header `X-Request-Id`; empty when it is missing or not well-formed. */
   requestId = "";
   /** Called when the client closes the connection before it has its answer. */
@@ -201,6 +203,7 @@ export abstract class Exchange<F extends Found = Found> implements Request {
     this.host = "";
     this.protocols = null;
     this.contentLength = null;
+    this.isChunked = false;
     this.requestId = "";
     this.onGone = null;
     this.front = null;

@@ -29,6 +29,9 @@ export const LONG_BYTES = MEBIBYTE;
  */
 export const PAGED_BYTES = MEBIBYTE / 8;
 
+/** Short pieces share buffers of this size: one buffer for each would outweigh the bytes in it. */
+const SHARED_BYTES = 4 * 1_024;
+
 /** Who sends a body: an organization, or an address when no key is needed. */
 export interface Sender {
   readonly name: string;
@@ -101,7 +104,7 @@ export class BodyPieces {
   #long: ArrayBuffer | null = null;
   #length = 0;
 
-  /** @param bytesMax - Its `Content-Length`. Memory is taken only for what comes. */
+  /** @param bytesMax - Its `Content-Length`, or its limit. Memory is taken only for what comes. */
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax;
   }
@@ -111,12 +114,28 @@ export class BodyPieces {
     const before = this.#length;
     this.#length += piece.length;
     if (this.#length < PAGED_BYTES) {
-      this.#short.push(Buffer.from(Uint8Array.from(piece).buffer));
+      this.#addShort(piece);
       return;
     }
     this.#long ??= this.#join();
     this.#long.resize(this.#length);
     new Uint8Array(this.#long, before).set(piece);
+  }
+
+  #addShort(piece: Uint8Array): void {
+    const last = this.#short.at(-1);
+    const length = last === undefined ? 0 : last.length + piece.length;
+    if (last !== undefined && length <= last.buffer.byteLength) {
+      const longer = Buffer.from(last.buffer, 0, length);
+      longer.set(piece, last.length);
+      this.#short[this.#short.length - 1] = longer;
+      return;
+    }
+    // Most bodies are one piece.
+    const bytes = last === undefined ? piece.length : Math.max(piece.length, SHARED_BYTES);
+    const own = Buffer.from(new ArrayBuffer(bytes), 0, piece.length);
+    own.set(piece);
+    this.#short.push(own);
   }
 
   #join(): ArrayBuffer {
@@ -180,6 +199,11 @@ export class Transfers {
     this.#open.add(transfer);
     this.heldBytes += transfer.heldBytes;
     this.#timer ??= setInterval(() => this.sweep(), SWEEP_INTERVAL_MS).unref();
+  }
+
+  /** Moves the deadline of a transfer whose length was not announced. */
+  extend(transfer: Transfer, bytes: number): void {
+    transfer.deadlineMs += bytes / BYTES_PER_MS_MIN;
   }
 
   hold(transfer: Transfer, bytes: number): void {

@@ -18,7 +18,7 @@ import uws, {
 import { Broken } from "../../engine/assert.ts";
 import { Result } from "../../engine/results.ts";
 import { AMBIGUOUS_TARGET, isAmbiguous } from "./target.ts";
-import type { Answer, Problem } from "./answers.ts";
+import { type Answer, FrontResult, type Problem } from "./answers.ts";
 import { TrustedProxies } from "./client-address.ts";
 import {
   type Exchanges,
@@ -99,6 +99,10 @@ export const ANSWER_BYTES_MAX = 256 * 1_024 * 1_024;
 const TOO_MANY_BODIES: Problem = {
   refused: Result.OVERLOADED,
   detail: "Too many large requests are on their way; try again shortly.",
+};
+const CHUNKED_HANDSHAKE: Problem = {
+  refused: FrontResult.MALFORMED_REQUEST,
+  detail: "A WebSocket handshake has no body; send it without a Transfer-Encoding.",
 };
 /** A method is compared as it is written; the library takes any text for one. */
 const METHOD = /^[A-Z]+$/;
@@ -244,6 +248,7 @@ class OpenExchanges implements Exchanges {
     if (handshake !== undefined) {
       exchange.handshake = handshake;
       exchange.protocols = handshake.protocols;
+      if (exchange.isChunked) exchange.headProblem = CHUNKED_HANDSHAKE;
     }
     res.onAborted(exchange.abort);
     try {
@@ -254,8 +259,9 @@ class OpenExchanges implements Exchanges {
         exchange.isBeingRead = true;
         exchange.take(EMPTY, true);
         exchange.isBeingRead = false;
-      } else if (problem === null) res.onData(exchange.take);
-      else this.#refuseSoon(exchange, problem);
+      } else if (problem !== null) this.#refuseSoon(exchange, problem);
+      else if (!exchange.isChunked) res.onData(exchange.take);
+      else res.onData((chunk, isLast) => this.#takeChunk(exchange, chunk, isLast));
     } catch (error) {
       this.#onBroken(error);
     }
@@ -282,16 +288,71 @@ class OpenExchanges implements Exchanges {
     }
   }
 
+  /**
+   * Takes a piece of a chunked body. Nothing is answered, closed or carried out during this call:
+   * uWS goes on with the bytes it has read, also on a connection that is closed.
+   */
+  #takeChunk(exchange: HttpExchange, chunk: ArrayBuffer, isLast: boolean): void {
+    if (exchange.isOver || exchange.isCutOff) return;
+    try {
+      const found = exchange.found!;
+      exchange.bodyBytes += chunk.byteLength;
+      // Deferred one tick: uWS closes the connection if any byte follows the body, also when it
+      // ends the body too early, as before trailers.
+      if (isLast) setImmediate(() => this.#endChunked(exchange));
+      else if (exchange.bodyBytes > found.bodyBytesMax)
+        exchange.cutOff(this.#refusal(exchange, tooLarge(found)));
+      else if (found.isPassedOn === true)
+        exchange.front!.pass!(exchange, new Uint8Array(chunk), false);
+      else this.#keep(exchange, chunk);
+    } catch (error) {
+      this.#onBroken(error);
+    }
+  }
+
+  /** The whole body has come, and nothing after it. */
+  #endChunked(exchange: HttpExchange): void {
+    if (exchange.isOver || exchange.isCutOff) return;
+    try {
+      exchange.isWhole = true;
+      this.#whole += 1;
+      exchange.isLast = true;
+      exchange.closesAfter = true;
+      // A gateway chooses the way to the engine by the length.
+      exchange.contentLength = exchange.bodyBytes;
+      const { isPassedOn } = exchange.find(exchange.front!);
+      if (isPassedOn === true && exchange.refusal === null) this.#passRest(exchange);
+      else if (exchange.sender === null) exchange.handle(NO_BODY);
+      else this.#takeLast(exchange, NO_BODY);
+    } catch (error) {
+      this.#onBroken(error);
+    }
+  }
+
+  /** Passes on a chunked body, or its end. */
+  #passRest(exchange: HttpExchange): void {
+    const front = exchange.front!;
+    this.#bodies.end(exchange);
+    for (const part of exchange.pieces?.parts ?? []) front.pass!(exchange, part, false);
+    front.pass!(exchange, NO_BODY, true);
+  }
+
   /** Keeps a piece of a body, but nothing of one that will be refused. */
   #keep(exchange: HttpExchange, chunk: ArrayBuffer): void {
+    const { byteLength } = chunk;
     // The head has come alone: the body may still come in one piece.
-    if (chunk.byteLength === 0) return;
-    if (exchange.sender === null && !this.#beginBody(exchange)) {
+    if (byteLength === 0) return;
+    let hasRoom = exchange.sender !== null || this.#beginBody(exchange);
+    if (hasRoom && exchange.isChunked) {
+      this.#bodies.extend(exchange, byteLength);
+      hasRoom = this.#reserve(exchange, byteLength);
+    }
+    if (!hasRoom) {
       exchange.cutOff(this.#refusal(exchange, TOO_MANY_BODIES));
       return;
     }
     if (exchange.refusal !== null) return;
-    exchange.pieces ??= new BodyPieces(exchange.budgetBytes);
+    exchange.pieces ??= new BodyPieces(exchange.contentLength ?? exchange.found!.bodyBytesMax);
     exchange.pieces.add(new Uint8Array(chunk));
   }
 
@@ -303,9 +364,15 @@ class OpenExchanges implements Exchanges {
     exchange.sender = sender;
     const bytes = exchange.contentLength ?? 0;
     this.#bodies.begin(exchange, bytes);
+    return this.#reserve(exchange, bytes);
+  }
+
+  /** @returns False when there is no room. A body that will be refused needs none. */
+  #reserve(exchange: HttpExchange, bytes: number): boolean {
+    const { sender, refusal } = exchange;
     if (refusal !== null) return true;
-    const hasRoom = this.#bodyBudget.take(sender, bytes);
-    if (hasRoom) exchange.budgetBytes = bytes;
+    const hasRoom = this.#bodyBudget.take(sender!, bytes);
+    if (hasRoom) exchange.budgetBytes += bytes;
     return hasRoom;
   }
 

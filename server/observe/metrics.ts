@@ -157,7 +157,7 @@ function inventoryRows({ engine, queries, replies }: MetricsSources): Row[] {
 function httpRows({ http, accessLog }: MetricsSources): Row[] {
   const { answers, bodies, bodyBudget, exchanges, sockets } = http;
   const inFlight = "Requests that have begun and are not answered yet.";
-  const announced = "Bytes announced by bodies that come in pieces, until they are answered.";
+  const announced = "Bytes reserved by bodies that come in pieces, until they are answered.";
   const full = "Connections closed at once, because there were too many.";
   const abandoned = "Answers that their client did not read to the end.";
   const noRoom = "Request bodies refused, because others hold too much memory.";

@@ -37,7 +37,7 @@ export async function freePort(): Promise<number> {
 
 interface Addresses {
   readonly port: number;
-  readonly server: ServerProcess;
+  readonly server: Pick<ServerProcess, "url">;
   /** Without one, nginx serves without TLS. */
   readonly tls: Certificate | null;
 }
@@ -60,7 +60,7 @@ function adapted(configuration: string, { port, server, tls }: Addresses): strin
  */
 export async function startNginx(
   configuration: string,
-  server: ServerProcess,
+  server: Pick<ServerProcess, "url">,
   tls: Certificate | null = null,
 ): Promise<string> {
   const folder = temporaryFolder();

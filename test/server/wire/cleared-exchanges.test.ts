@@ -109,6 +109,13 @@ test("requests of every kind → each member of their exchanges is as in a new o
     }
   }
 
+  const chunked = await listening.connection();
+  const unsized = listening
+    .lockRequest("A2")
+    .replace(/Content-Length: .*/, "Transfer-Encoding: chunked");
+  chunked.socket.write(`${unsized.slice(0, unsized.indexOf("{"))}2\r\n{}\r\n0\r\n\r\n`);
+  await until(() => chunked.answers.length === 1);
+
   const impatient = await listening.connection();
   impatient.socket.pause();
   impatient.get(HUGE_PATH);

@@ -130,37 +130,6 @@ test("a body that is announced too large is refused before any of it is sent", a
   expect((await listening.post("/api/auth/login", login)).status).toBe(401);
 });
 
-test("a body in chunks is refused, and nothing after it is a request", async () => {
-  const listening = await Listening.start();
-  const before = listening.server.digest;
-  const connection = await listening.connection();
-  const state = watchClose(connection);
-  const body = listening.lockBody("A1");
-  const chunked = [
-    `POST ${listening.server.bookingPath("lock")} HTTP/1.1`,
-    "Host: x",
-    `X-API-Key: ${listening.server.a.key}`,
-    "Transfer-Encoding: chunked",
-    "",
-    body.length.toString(16),
-    body,
-    "0",
-    "",
-    "",
-  ];
-  connection.socket.write(chunked.join("\r\n"));
-  await until(() => state.isClosed);
-  expect(connection.answers).toEqual(["HTTP/1.1 411 Length Required"]);
-  expect(connection.text).toContain('"errorCode":"LENGTH_REQUIRED"');
-  expect(connection.text).not.toMatch(/keep-alive/i);
-  const other = await listening.connection();
-  const otherState = watchClose(other);
-  other.socket.write(chunked.join("\r\n") + listening.lockRequest("A2"));
-  await until(() => otherState.isClosed);
-  expect(other.text).not.toMatch(/^true/m);
-  expect(listening.server.digest).toBe(before);
-});
-
 test("a compressed body is 415, before the key is looked at", async () => {
   const listening = await Listening.start();
   const connection = await listening.connection();
