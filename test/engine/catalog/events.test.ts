@@ -306,7 +306,8 @@ test("an event is cloned → prices, capacities and blocked inventory; the rest 
   const copy = state.partitionOf(clone);
   expect([...copy.state]).toEqual([5, 2, 2, 0, 2]);
   expect([...copy.price]).toEqual([...world.partition.price]);
-  const places = (of: number) => [2, 3, 4, 5].map((state) => copy.areas.places(of, state as 2));
+  const states = [2, 3, 4, 5] as const;
+  const places = (of: number) => states.map((one) => copy.areas.places(of, one));
   expect([places(0), places(1)]).toEqual([
     [5, 0, 0, 4],
     [3, 0, 0, 0],
