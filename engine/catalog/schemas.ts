@@ -41,11 +41,22 @@ import {
   isRefused,
   missing,
   notFound,
+  type Refusal,
   refuse,
   refuseInvalid,
   Result,
 } from "../results.ts";
-import { ANYTHING, BOOLEAN, jsonBytes, LONG, type Shape, UUID_KEY } from "../schema.ts";
+import {
+  ANYTHING,
+  BOOLEAN,
+  integer,
+  jsonBytes,
+  list,
+  LONG,
+  optional,
+  type Shape,
+  UUID_KEY,
+} from "../schema.ts";
 import type { State } from "../state.ts";
 import {
   grantChange,
@@ -57,7 +68,7 @@ import {
   zonesOfSchema,
 } from "./owned.ts";
 
-const { ENTITY_IN_USE, INVENTORY_IN_USE, VALIDATION_FAILED } = Result;
+const { ENTITY_IN_USE, INVENTORY_IN_USE, PRECONDITION_FAILED, VALIDATION_FAILED } = Result;
 
 export const SCHEMA_COMMANDS = {
   createSchema: command({
@@ -223,22 +234,40 @@ function copyName(name: string): string {
 
 const { ACTIVE } = SeatState;
 
+/** The versions of the stored layout that a change is made for; null for any. */
+const VERSIONS = optional(list(integer({ minimum: 0 })));
+
+/** @param row - The stored layout; version 0 when there is none. */
+export function refuseOtherVersion(
+  versions: readonly number[] | null | undefined,
+  row: LayoutRow | undefined,
+): Refusal | null {
+  const version = row?.version ?? 0;
+  if (versions === null || versions === undefined || versions.includes(version)) return null;
+  const detail =
+    `The layout was changed since you read it: it has version ${version} now. ` +
+    "Read it again, and make your change in that.";
+  return refuse(PRECONDITION_FAILED, detail);
+}
+
 export const LAYOUT_COMMANDS = {
   /**
    * Merges the sent layout into the stored one. Answers the whole document. A layout without
    * changes writes nothing.
    *
-   * @returns INVENTORY_IN_USE when a removed seat or area is held, sold or blocked in an event and
-   * `forceDelete` is false.
+   * @returns PRECONDITION_FAILED when the stored layout has none of the `versions`, INVENTORY_IN_USE
+   * when a removed seat or area is held, sold or blocked in an event and `forceDelete` is false.
    * Cost: O(seats of the layout + removed seats × events of the schema).
    */
   putLayout: command({
-    members: { schemaId: LONG, body: LAYOUT, forceDelete: BOOLEAN },
-    refusals: [VALIDATION_FAILED, ...NOT_OWN, INVENTORY_IN_USE],
-    decide(state, { caller, schemaId, body, forceDelete }, timeMs) {
+    members: { schemaId: LONG, body: LAYOUT, forceDelete: BOOLEAN, versions: VERSIONS },
+    refusals: [VALIDATION_FAILED, ...NOT_OWN, PRECONDITION_FAILED, INVENTORY_IN_USE],
+    decide(state, { caller, schemaId, body, forceDelete, versions }, timeMs) {
       const { schemas, layouts, nextId } = state.catalog;
       const schema = ownRow(schemas.get(schemaId), caller, "schema");
       if (isRefused(schema)) return schema;
+      const changed = refuseOtherVersion(versions, layouts.get(schemaId));
+      if (changed !== null) return changed;
       const tooLong = checkDrawing(body);
       if (tooLong.length > 0) return refuseInvalid(tooLong);
       const stored = layouts.get(schemaId)?.document;

@@ -69,6 +69,10 @@ export interface RouteBase {
   readonly problemPath?: (query: string) => string | undefined;
   /** Its answer names the last record of the event in `X-Sequence`. */
   readonly hasSequence?: boolean;
+  /** Its answers have an `ETag`. */
+  readonly hasVersion?: boolean;
+  /** A change is refused unless `If-Match` names the stored version. */
+  readonly takesIfMatch?: boolean;
   /** Takes `Prefer: return=representation`. */
   readonly takesPrefer?: boolean;
   /** Reads history, which an organization that moves leaves behind. */

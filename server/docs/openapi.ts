@@ -249,6 +249,7 @@ class OperationMaker {
       ...inPath,
       ...inQuery,
       ...(takesIdempotencyKey(route) ? [key] : []),
+      ...(route.takesIfMatch === true ? [{ $ref: "#/components/parameters/IfMatch" }] : []),
       ...(canBeStrict(route) ? [{ $ref: `#/components/parameters/${prefer}` }] : []),
     ];
   }
@@ -274,6 +275,7 @@ class OperationMaker {
         ...(canBeStrict(route) ? headerOf("Preference-Applied") : {}),
         ...(takesIdempotencyKey(route) ? headerOf("Idempotency-Replayed") : {}),
         ...(route.hasSequence === true ? headerOf("X-Sequence") : {}),
+        ...(route.hasVersion === true ? headerOf("ETag") : {}),
       };
       const facts = { description: text.success, headers };
       if (shape === null) return [status, facts] as const;

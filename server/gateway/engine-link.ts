@@ -574,6 +574,7 @@ function headOf(exchange: Exchange): Buffer {
     contentEncoding: exchange.contentEncoding,
     idempotencyKey: exchange.idempotencyKey,
     prefer: exchange.prefer,
+    ifMatch: exchange.ifMatch,
     repeatedHeader: exchange.repeatedHeader,
     requestId: exchange.requestId,
     from: exchange.address(),

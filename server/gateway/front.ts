@@ -238,6 +238,7 @@ function fitsLink(request: Exchange): boolean {
     request.contentType.length +
     request.contentEncoding.length +
     request.prefer.length +
+    request.ifMatch.length +
     (request.idempotencyKey?.length ?? 0);
   return headLength <= LINK_HEAD_LENGTH_MAX && (request.contentLength ?? 0) <= LINK_BODY_BYTES_MAX;
 }

@@ -78,6 +78,7 @@ export interface RequestText extends Pick<
   | "contentEncoding"
   | "idempotencyKey"
   | "prefer"
+  | "ifMatch"
   | "repeatedHeader"
 > {
   readonly requestId: string;

@@ -40,6 +40,7 @@ function headersOf(exchange: Exchange): Record<string, string | string[]> {
     "content-type": exchange.contentType,
     "content-encoding": exchange.contentEncoding,
     prefer: exchange.prefer,
+    "if-match": exchange.ifMatch,
     accept: exchange.accept,
     "accept-encoding": exchange.acceptEncoding,
     "last-event-id": exchange.lastEventId,

@@ -60,6 +60,7 @@ const TABLE: Readonly<Record<Name, readonly [status: number, title: string]>> = 
   INVALID_STATUS_TRANSITION: [409, "Invalid status transition"],
   ENTITY_IN_USE: [409, "Entity in use"],
   INVENTORY_IN_USE: [409, "Inventory in use"],
+  PRECONDITION_FAILED: [412, "Precondition failed"],
   INVENTORY_NOT_AVAILABLE: [400, "Inventory not available"],
   ORPHAN_SEAT: [422, "Orphan seat"],
   MALFORMED_REQUEST: [400, "Malformed request"],
@@ -167,7 +168,26 @@ export function varying(shown: Answer, names: string): Answer {
 /** The layout of a schema; an empty one when none is stored. */
 export function layoutAnswer(schemaId: number, row: LayoutRow | undefined): Answer {
   const layout = { schemaId, version: row?.version ?? 0 };
-  return { ...answer(200, row?.document ?? EMPTY_DOCUMENT), layout };
+  return withVersion({ ...answer(200, row?.document ?? EMPTY_DOCUMENT), layout }, layout.version);
+}
+
+/** A strong entity tag: a layout of one version is always the same text. */
+export function withVersion(shown: Answer, version: number): Answer {
+  return { ...shown, headers: [...shown.headers, ["ETag", `"v${version}"`]] };
+}
+
+const LISTED_TAG = /^(W\/)?"([^"]*)"$/;
+
+/**
+ * @param ifMatch - The header, empty when it is missing.
+ * @returns The versions that it names, by strong comparison (RFC 9110); null for any.
+ */
+export function versionsIn(ifMatch: string): readonly number[] | null {
+  if (ifMatch === "" || ifMatch.trim() === "*") return null;
+  return ifMatch.split(",").flatMap((listed) => {
+    const [, weak, tag = ""] = LISTED_TAG.exec(listed.trim()) ?? [];
+    return weak === undefined && /^v\d{1,15}$/.test(tag) ? [Number(tag.slice(1))] : [];
+  });
 }
 
 /** A stored answer. Its status tells which of the two types it had. */

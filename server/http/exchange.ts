@@ -465,6 +465,10 @@ export class HttpExchange extends Exchange implements Transfer {
         else if (name === "prefer")
           this.prefer = this.prefer === "" ? value : `${this.prefer},${value}`;
         break;
+      case 8:
+        if (name === "if-match")
+          this.ifMatch = this.ifMatch === "" ? value : `${this.ifMatch},${value}`;
+        break;
       case 9:
         if (name === "x-api-key") {
           this.#takeOnce(Once.API_KEY, name);

@@ -27,6 +27,7 @@ export interface Request extends WaitingClient {
   /** Null when the header is missing: an empty one is not valid. */
   readonly idempotencyKey: string | null;
   readonly prefer: string;
+  readonly ifMatch: string;
   /** The name of a header that came twice, of those above; empty when none did. */
   readonly repeatedHeader: string;
   /** The headers that live answers look at; empty when they are missing. */
@@ -104,6 +105,7 @@ export abstract class Exchange<F extends Found = Found> implements Request {
   contentEncoding = "";
   idempotencyKey: string | null = null;
   prefer = "";
+  ifMatch = "";
   repeatedHeader = "";
   accept = "";
   acceptEncoding = "";
@@ -195,6 +197,7 @@ export abstract class Exchange<F extends Found = Found> implements Request {
     this.contentEncoding = "";
     this.idempotencyKey = null;
     this.prefer = "";
+    this.ifMatch = "";
     this.repeatedHeader = "";
     this.accept = "";
     this.acceptEncoding = "";

@@ -9,10 +9,22 @@ import type { LayoutRow } from "../../engine/catalog.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { LARGE_LAYOUT_OBJECTS, layoutOfColumns, PackedLayout } from "../../engine/layout/packed.ts";
 import { zonesInSlices } from "../../engine/layout/zones.ts";
-import { isCurrentClone, isCurrentLayout, originalOf } from "../../engine/catalog/schemas.ts";
+import {
+  isCurrentClone,
+  isCurrentLayout,
+  originalOf,
+  refuseOtherVersion,
+} from "../../engine/catalog/schemas.ts";
 import { isGranted, isRefused, refuse, refuseInvalid, Result } from "../../engine/results.ts";
 import { inSlices } from "../api/overload.ts";
-import { type Answer, answer, FrontResult, jsonBytes, type Problem } from "../http/answers.ts";
+import {
+  type Answer,
+  answer,
+  FrontResult,
+  jsonBytes,
+  type Problem,
+  withVersion,
+} from "../http/answers.ts";
 import type { LongBody } from "../http/front.ts";
 import { NumberLiteral } from "../http/json.ts";
 import { freePages } from "../http/limits.ts";
@@ -104,6 +116,8 @@ interface LayoutPut {
   readonly caller: Caller;
   readonly schemaId: number;
   readonly forceDelete: boolean;
+  /** Those that the stored layout may have; null for any. */
+  readonly versions: readonly number[] | null;
 }
 
 /** As the parameters of the route. */
@@ -166,6 +180,12 @@ export class LargeLayouts {
     const thread = this.#threadFor(command.schemaId, body);
     const running = thread.run("prepare", organizationId, make, (prepared) => {
       if (prepared.kind === "malformed" || prepared.kind === "invalid") return refusalOf(prepared);
+      // What is installed later has the same base, or is prepared again.
+      const changed = this.#isOwn(command) ? refuseOtherVersion(command.versions, base) : null;
+      if (changed !== null) {
+        freePages(prepared.json);
+        return changed;
+      }
       const claimed = body.claim();
       if (claimed !== null) {
         freePages(prepared.json);
@@ -173,7 +193,7 @@ export class LargeLayouts {
       }
       if (prepared.kind === "same") {
         const layout = { schemaId: command.schemaId, version: base?.version ?? 0 };
-        return jsonBytes(200, prepared.json, layout);
+        return withVersion(jsonBytes(200, prepared.json, layout), layout.version);
       }
       again = { parts: [prepared.body], isPacked: true, claim: () => null };
       return this.#install(command, { prepared, base, firstId });
@@ -199,7 +219,7 @@ export class LargeLayouts {
     // Whether removed seats are in use is asked of events on the present layout.
     if (goneIds.length + goneAreaIds.length > 0) await inSlices(this.#settle());
     const { state } = this.#engine;
-    const isOwn = state.catalog.schemas.get(schemaId)?.organizationId === caller.organizationId;
+    const isOwn = this.#isOwn({ caller, schemaId });
     const isCurrent = !isOwn || isCurrentLayout(state, schemaId, ready);
     const command = { kind: "installLayout", caller, schemaId, ready, forceDelete } as const;
     const outcome = isCurrent ? this.#engine.submit(command) : null;
@@ -208,7 +228,7 @@ export class LargeLayouts {
       return outcome;
     }
     const { version } = state.catalog.layouts.get(schemaId)!;
-    return jsonBytes(200, json, { schemaId, version });
+    return withVersion(jsonBytes(200, json, { schemaId, version }), version);
   }
 
   *#settle(): Generator<void, void> {
@@ -216,10 +236,13 @@ export class LargeLayouts {
   }
 
   /** A layout of somebody else is not looked at: its body is only checked. */
-  #baseOf({ caller, schemaId }: LayoutPut): LayoutRow | undefined {
-    const { schemas, layouts } = this.#engine.state.catalog;
-    const isOwn = schemas.get(schemaId)?.organizationId === caller.organizationId;
-    return isOwn ? layouts.get(schemaId) : undefined;
+  #baseOf(put: LayoutPut): LayoutRow | undefined {
+    return this.#isOwn(put) ? this.#engine.state.catalog.layouts.get(put.schemaId) : undefined;
+  }
+
+  #isOwn({ caller, schemaId }: Pick<LayoutPut, "caller" | "schemaId">): boolean {
+    const schema = this.#engine.state.catalog.schemas.get(schemaId);
+    return schema?.organizationId === caller.organizationId;
   }
 
   async clone(
@@ -273,8 +296,13 @@ export class LargeLayouts {
   }
 
   /** The whole layout. */
-  show(schemaId: number): Promise<Handled> {
-    return this.#show("show", schemaId, () => ({ stored: this.#stored(schemaId) }));
+  async show(schemaId: number): Promise<Handled> {
+    let version = 0;
+    const shown = await this.#show("show", schemaId, () => {
+      version = this.#engine.state.catalog.layouts.get(schemaId)?.version ?? 0;
+      return { stored: this.#stored(schemaId) };
+    });
+    return isRefused(shown) ? shown : withVersion(shown, version);
   }
 
   showMetadata(schemaId: number, options: MetadataOptions): Promise<Handled> {

@@ -21,7 +21,7 @@ import { GEOMETRY, listRoute } from "../api/page.ts";
 import { type Context, type Handled, type Route, route } from "../api/route.ts";
 import { Access } from "../auth/access.ts";
 import { commandRoute, problemsOf, submit } from "../api/router.ts";
-import { answer, inflated, layoutAnswer, NO_CONTENT } from "../http/answers.ts";
+import { answer, inflated, layoutAnswer, NO_CONTENT, versionsIn } from "../http/answers.ts";
 import type { LongBody } from "../http/front.ts";
 import { type ById, LONG_ID, ownRows, showOwn, UUID_ID } from "./handling.ts";
 
@@ -46,6 +46,7 @@ const ORGANIZATION_ID = { shape: LONG, description: "The organization acted for.
 
 const READ_LAYOUT = {
   params: LONG_ID,
+  hasVersion: true,
   answers: { 200: LAYOUT },
   problems: [400, 403, 404],
   handle: readLayout,
@@ -55,13 +56,16 @@ const PUT_LAYOUT = {
   query: { forceDelete: FORCE_DELETE },
   body: COMMANDS.putLayout.members.body,
   bodyBytesMax: LAYOUT_BYTES_MAX,
+  hasVersion: true,
   answers: { 200: LAYOUT },
   problems: problemsOf("putLayout"),
   isLong: ({ services, params }: LayoutTarget, bytes: number) =>
     services.layouts.isLongPut(params.id, bytes),
-  handleLong: ({ services, caller, params, query }: LayoutTarget, body: LongBody) => {
+  takesIfMatch: true,
+  handleLong: ({ services, caller, params, query, head }: LayoutTarget, body: LongBody) => {
     const { forceDelete } = query;
-    return services.layouts.put({ caller, schemaId: params.id, forceDelete }, body);
+    const versions = versionsIn(head.ifMatch);
+    return services.layouts.put({ caller, schemaId: params.id, forceDelete, versions }, body);
   },
   handle: putLayout,
 };
@@ -158,11 +162,12 @@ async function readGeometry({ services, caller, params, head }: ById): Promise<H
 type LayoutTarget = Context<{ readonly id: number }, { readonly forceDelete: boolean }, null>;
 type LayoutPut = Context<{ readonly id: number }, { readonly forceDelete: boolean }, LayoutBody>;
 
-function putLayout({ services, caller, params, query, body }: LayoutPut): Handled {
+function putLayout({ services, caller, params, query, body, head }: LayoutPut): Handled {
   const { forceDelete } = query;
+  const versions = versionsIn(head.ifMatch);
   return submit(
     services,
-    { kind: "putLayout", caller, schemaId: params.id, body, forceDelete },
+    { kind: "putLayout", caller, schemaId: params.id, body, forceDelete, versions },
     (_, { engine }) => layoutAnswer(params.id, engine.state.catalog.layouts.get(params.id)),
   );
 }

@@ -74,6 +74,29 @@ test("a large layout is stored packed, and answered and shown as a small one is"
   checkAll();
 });
 
+test("If-Match names another version of a large layout → 412, changed or not", async () => {
+  const first = await put(arena(), { headers: { "if-match": '"v0"' } });
+  expect([first.status, first.headers["ETag"]]).toEqual([200, '"v1"']);
+  expect((await server.get(layoutPath())).headers["ETag"]).toBe('"v1"');
+  const renamed = { seats: [{ ...arena().seats[0], name: "first" }] };
+  const { length } = server.journal.kept;
+  for (const body of [renamed, arena()]) {
+    const refused = await put(body, { headers: { "if-match": '"v0", "v2"' } });
+    expect(refused).toMatchObject({ status: 412, body: { errorCode: "PRECONDITION_FAILED" } });
+  }
+  expect(server.journal.kept).toHaveLength(length);
+  const both = await Promise.all(
+    ["second", "third"].map((name) => {
+      const body = { seats: [{ ...arena().seats[0], name }] };
+      return put(body, { headers: { "if-match": '"v1"' } });
+    }),
+  );
+  expect(both.map(({ status }) => status).sort()).toEqual([200, 412]);
+  const { status, headers } = await put(arena(), { headers: { "if-match": '"v2"' } });
+  expect([status, headers["ETag"]]).toEqual([200, '"v3"']);
+  checkAll();
+});
+
 test("events follow a large layout, and bookings on them go on", async () => {
   await put(arena());
   const { a, world } = server;

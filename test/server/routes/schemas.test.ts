@@ -310,6 +310,37 @@ test("a guid is answered in lower case, and one file fits several schemas", asyn
   }
 });
 
+test.each(ADDRESSES)("If-Match names another version of the layout → 412, at %s", async (of) => {
+  const server = new TestServer();
+  const path = at(of, server.a.schemaId);
+  const put = (name: string, ifMatch: string) =>
+    server.call<LayoutReply>("PUT", path, {
+      ...server.a,
+      headers: { "if-match": ifMatch },
+      body: { shapes: [{ purpose: "OBJECT", name }] },
+    });
+  const tag = (await server.get<LayoutReply>(path)).headers["ETag"]!;
+  expect(tag).toMatch(/^"v\d+"$/);
+  const first = await put("one", tag);
+  expect([first.status, first.headers["ETag"]]).not.toEqual([200, tag]);
+  expect((await server.get<LayoutReply>(path)).headers["ETag"]).toBe(first.headers["ETag"]);
+  const before = server.digest;
+  for (const other of [tag, `"x", ${tag}`, `W/${first.headers["ETag"]}`, "v1", '"', '"*"', ","]) {
+    const refused = await put("two", other);
+    expectProblem(refused as never, { status: 412, errorCode: "PRECONDITION_FAILED" });
+  }
+  expect(server.digest).toBe(before);
+  for (const right of [`${tag}, ${first.headers["ETag"]}`, " * "]) {
+    expect((await put(right, right)).status, right).toBe(200);
+  }
+  const unknown = await server.call("PUT", at(of, 999_999), {
+    ...server.a,
+    headers: { "if-match": '"v9"' },
+    body: {},
+  });
+  expect(unknown.status).toBe(404);
+});
+
 test.each(ADDRESSES)("seats that are held are removed only with forceDelete, at %s", async (of) => {
   const server = new TestServer();
   await server.book("lock", "s", "A1");

@@ -101,6 +101,7 @@ export function requestOf(
     address: () => ADDRESS,
     idempotencyKey: headers["idempotency-key"] ?? null,
     prefer: headers["prefer"] ?? "",
+    ifMatch: headers["if-match"] ?? "",
     contentEncoding: headers["content-encoding"] ?? "",
     repeatedHeader: "",
     onGone: null,
