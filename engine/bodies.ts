@@ -52,6 +52,9 @@ const NO_ID = optional(NULL);
 
 const HOLD_TYPE_LIMITS = { maxLength: HOLD_TYPE_LENGTH_MAX, format: "name" };
 
+/** The number of a hold: the sequence of its lock. */
+const FENCE = integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
+
 /** A seat, or places of an area. */
 const CHOICE = object({ id: LONG, capacity: optional(integer()) });
 /** A seat by its id, or `capacity` places of the area with the id. */
@@ -62,8 +65,10 @@ export const STATE_SELECTION = object({
   seats: optional(list(CHOICE)),
   groupOfSeats: optional(list(CHOICE)),
   holdType: optional(text(HOLD_TYPE_LIMITS)),
+  /** Of every object that `fences` does not name. */
+  fence: optional(FENCE),
   /** By seat id. */
-  fences: optional(map(integer(), OBJECTS_PER_REQUEST_MAX)),
+  fences: optional(map(FENCE, OBJECTS_PER_REQUEST_MAX)),
   fromBlocked: OPTIONAL_FLAG,
   toBlocked: OPTIONAL_FLAG,
   /** By id of a seat or an area. */
@@ -72,8 +77,8 @@ export const STATE_SELECTION = object({
 /**
  * What a booking call is about, each object once: `seats`, and places of areas in `groupOfSeats`.
  * At most 1,000 objects. A lock is held by the session; without `holdType` it is a CART. An unlock
- * or a sale is refused where a seat is not in the hold that `fences` has for its id; a lock, a sale
- * or a direct sale where an object has another price than `priceIds` has for its id. With
+ * or a sale is refused where a seat is not in the hold that `fences` has for its id, or else in the
+ * hold `fence`, which also gives the places; a lock, a sale or a direct sale where an object has another price than `priceIds` has for its id. With
  * `fromBlocked` a lock or a direct sale takes BLOCKED inventory as if it were ACTIVE; with
  * `toBlocked` an unlock or a revertsale leaves it BLOCKED.
  */

@@ -264,6 +264,8 @@ interface Search {
   readonly session: string | null;
   /** By seat id: the required hold of the seat; null for any. */
   readonly fences: StateSelection["fences"] | null;
+  /** The required hold of every other object; null for any. */
+  readonly fence: number | null;
   /** LOCK: the session that asks; empty for none. */
   readonly lockedBy: string;
 }
@@ -284,8 +286,9 @@ function findInventory(
   const skipsActive = rules.skipsActive && MOVES[move].orFrom === undefined;
   const session = rules.respectsSession ? (selection.sessionId ?? null) : null;
   const fences = rules.respectsSession ? (selection.fences ?? null) : null;
+  const fence = rules.respectsSession ? (selection.fence ?? null) : null;
   const lockedBy = rules.move === Move.LOCK ? (selection.sessionId ?? "") : "";
-  const search = { partition, move, skipsActive, session, fences, lockedBy };
+  const search = { partition, move, skipsActive, session, fences, fence, lockedBy };
   const errors: FieldError[] = [];
   const requested = seatIndexes(partition.layout, choices.seats);
   for (let i = 0; i < requested.length; i++) {
@@ -388,39 +391,41 @@ function seatProblem(search: Search, seat: number): string | null {
 }
 
 /** @returns The mismatch between the hold of the seat and the request; null for none. */
-function holdProblem({ partition, session, fences }: Search, seat: number): string | null {
-  if (session === null && fences === null) return null;
+function holdProblem({ partition, session, fences, fence }: Search, seat: number): string | null {
+  if (session === null && fences === null && fence === null) return null;
   const hold = partition.holds.get(partition.hold[seat]!);
   if (session !== null && hold.session !== session) return "HELD_BY_ANOTHER_SESSION";
-  const fence = fences?.[partition.layout.seatIds[seat]!];
-  return fence === undefined || fence === hold.fence ? null : ANOTHER_HOLD;
+  const wanted = fences?.[partition.layout.seatIds[seat]!] ?? fence;
+  return wanted === null || wanted === hold.fence ? null : ANOTHER_HOLD;
 }
 
 /** @returns Why the places cannot go through the move; null when they can. */
-function areaProblem(
-  { partition, move, session }: Search,
-  area: number,
-  places: number,
-): string | null {
+function areaProblem(search: Search, area: number, places: number): string | null {
+  const { partition, move, session, fence } = search;
   if (area === NONE) return "NOT_FOUND";
   const { areas } = partition;
   if (areas.price[area] === 0) return "NO_PRICE";
   const { from, orFrom } = MOVES[move];
   const others = orFrom === undefined || from === SeatState.LOCKED ? 0 : areas.places(area, orFrom);
   if (areas.places(area, from) + others < places) return "INSUFFICIENT_CAPACITY";
-  if (from !== SeatState.LOCKED || session === null) return null;
+  if (from !== SeatState.LOCKED || (session === null && fence === null)) return null;
   let held = 0;
-  for (const slot of areas.slotsOf(session)) held += areas.held(area, slot);
-  return held < places ? "HELD_BY_ANOTHER_SESSION" : null;
+  for (const slot of slotsOf(search, area)) held += areas.held(area, slot);
+  if (held >= places) return null;
+  if (fence === null) return "HELD_BY_ANOTHER_SESSION";
+  return held === 0 ? ANOTHER_HOLD : "INSUFFICIENT_CAPACITY";
+}
+
+/** Slots of holds that may give places of the area. */
+function slotsOf({ partition, session, fence }: Search, area: number): Iterable<number> {
+  const { areas, holds } = partition;
+  const slots = session === null ? areas.holdsIn(area).keys() : areas.slotsOf(session);
+  return fence === null ? slots : [...slots].filter((slot) => holds.get(slot).fence === fence);
 }
 
 /** Adds the holds of the places to `triples`, the first to end first. */
-function takePlaces(
-  { partition, move, session }: Search,
-  area: number,
-  places: number,
-  triples: number[],
-): void {
+function takePlaces(search: Search, area: number, places: number, triples: number[]): void {
+  const { partition, move } = search;
   if (MOVES[move].from !== SeatState.LOCKED) {
     const slot = MOVES[move].to === SeatState.LOCKED ? partition.holds.nextSlot : NONE;
     triples.push(area, slot, places);
@@ -428,7 +433,7 @@ function takePlaces(
   }
   const { areas } = partition;
   let left = places;
-  for (const slot of firstToEnd(partition, area, { session, places })) {
+  for (const slot of firstToEnd(partition, area, { slots: slotsOf(search, area), places })) {
     const taken = Math.min(left, areas.held(area, slot));
     triples.push(area, slot, taken);
     left -= taken;
@@ -438,21 +443,20 @@ function takePlaces(
 
 /**
  * The holds with the wanted places of an area: the first to end, of equal ends the oldest.
- * Cost: O(holds in the area, or of the session) + O(returned holds) for each that ends before them.
+ * Cost: O(slots) + O(returned holds) for each that ends before them.
  */
 function firstToEnd(
   { areas, holds }: Partition,
   area: number,
-  wanted: { readonly session: string | null; readonly places: number },
+  wanted: { readonly slots: Iterable<number>; readonly places: number },
 ): readonly number[] {
-  const { session } = wanted;
   const endOf = (slot: number) => holds.get(slot).expiresAtMs || Infinity;
   const isBefore = (slot: number, other: number) =>
     endOf(slot) - endOf(other) < 0 ||
     (endOf(slot) === endOf(other) && holds.get(slot).fence < holds.get(other).fence);
   const first: number[] = [];
   let more = -wanted.places;
-  for (const slot of session === null ? areas.holdsIn(area).keys() : areas.slotsOf(session)) {
+  for (const slot of wanted.slots) {
     const held = areas.held(area, slot);
     if (held === 0 || (more >= 0 && !isBefore(slot, first.at(-1)!))) continue;
     const at = first.findLastIndex((other) => !isBefore(slot, other)) + 1;
@@ -485,10 +489,11 @@ function seatError(position: number, { id }: SeatChoice, problem: string): Field
   return { field: `seats[${position}].id`, code, message, rejectedValue: id };
 }
 
-function areaError(position: number, choice: SeatChoice, code: string): FieldError {
-  const member = code === "INSUFFICIENT_CAPACITY" ? "capacity" : "id";
+function areaError(position: number, choice: SeatChoice, problem: string): FieldError {
+  const member = problem === "INSUFFICIENT_CAPACITY" ? "capacity" : "id";
+  const code = problem === ANOTHER_HOLD ? "HELD_BY_ANOTHER_SESSION" : problem;
   const field = `groupOfSeats[${position}].${member}`;
-  return { field, code, message: SEAT_MESSAGES[code]!, rejectedValue: choice[member] };
+  return { field, code, message: SEAT_MESSAGES[problem]!, rejectedValue: choice[member] };
 }
 
 // Here the ids of a booking request become indexes of the event's layout, once. Errors of the

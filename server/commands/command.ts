@@ -307,13 +307,13 @@ export function bookingPath<Kind extends BookingKind>(kind: Kind) {
 /** The same text for the same event and selection, whatever their bytes. */
 export function meaningOf(eventId: string, selection: StateSelection): string {
   const { sessionId, seats, groupOfSeats, holdType, fences, priceIds } = selection;
-  const { fromBlocked, toBlocked } = selection;
+  const { fence, fromBlocked, toBlocked } = selection;
   const choices = (chosen: StateSelection["seats"]) =>
     (chosen ?? []).map(({ id, capacity }) => [id, capacity ?? null]);
   const texts = [sessionId ?? null, holdType ?? null];
   const sorted = (guards: typeof fences) =>
     Object.entries(guards ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
-  const flags = [fromBlocked === true, toBlocked === true];
+  const flags = [fence ?? null, fromBlocked === true, toBlocked === true];
   const guards = [sorted(fences), sorted(priceIds)];
   const parts = [...texts, choices(seats), choices(groupOfSeats), ...guards, ...flags];
   return `${eventId} ${JSON.stringify(parts)}`;

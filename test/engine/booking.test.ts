@@ -465,6 +465,29 @@ test("a fence of a seat that the request does not name is invalid", () => {
   }
 });
 
+test.each(["unlock", "sale"] as const)("%s of a hold by its number → its places alone", (kind) => {
+  const world = new World(HALL);
+  const first = lock(world, "A", "A1", "Pit:2");
+  const second = lock(world, "A", "A2", "Pit:3");
+  const ask = (fence: number, objects: [string | null, ...string[]], fences?: object) => {
+    const [session, ...labels] = objects;
+    const outcome = world.book(kind, { ...world.selection(session, ...labels), fence, ...fences });
+    const errors = "errors" in outcome ? outcome.errors : [];
+    return [outcome.refused, ...errors.map(({ field, code }) => `${field} ${code}`)];
+  };
+  const another = "HELD_BY_ANOTHER_SESSION";
+  const short = [REFUSED, "groupOfSeats[0].capacity INSUFFICIENT_CAPACITY"];
+  expect(ask(first, ["A", "Pit:3"])).toEqual(short);
+  expect(ask(first, [null, "Pit:3"])).toEqual(short);
+  expect(ask(first, ["A", "A2"])).toEqual([REFUSED, `seats[0].id ${another}`]);
+  expect(ask(second + 1, ["A", "Pit:1"])).toEqual([REFUSED, `groupOfSeats[0].id ${another}`]);
+  expect(ask(first, ["B", "Pit:1"])).toEqual([REFUSED, `groupOfSeats[0].id ${another}`]);
+  const id = world.labels.idOf("A2");
+  expect(ask(first, ["A", "A1", "A2", "Pit:2"], { fences: { [id]: second } })).toEqual([Result.OK]);
+  expect(ask(second, [null, "Pit:3"])).toEqual([Result.OK]);
+  expect(world.partition.holds.count).toBe(0);
+});
+
 test("other calls do not look at fences", () => {
   const world = new World(HALL);
   for (const kind of ["lock", "block", "directsale"] as const) {

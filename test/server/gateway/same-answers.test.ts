@@ -38,6 +38,7 @@ const ODDITIES = [
   { holdType: "NONE" },
   { fences: {} },
   { fences: { 1: "x" } },
+  { fence: 1 },
   { fromBlocked: true },
   { toBlocked: true },
   { priceIds: { 999: 1 } },

@@ -91,7 +91,7 @@ test("If-Match names another version of a large layout → 412, changed or not",
       return put(body, { headers: { "if-match": '"v1"' } });
     }),
   );
-  expect(both.map(({ status }) => status).sort()).toEqual([200, 412]);
+  expect(new Set(both.map(({ status }) => status))).toEqual(new Set([200, 412]));
   const { status, headers } = await put(arena(), { headers: { "if-match": '"v2"' } });
   expect([status, headers["ETag"]]).toEqual([200, '"v3"']);
   checkAll();

@@ -330,6 +330,7 @@ test("fences that are no numbers, or of other seats, are invalid", async () => {
     );
   };
   expect(await refusal({ 7: "1" })).toEqual(["fences[7] TYPE"]);
+  expect(await refusal({ 7: 0 })).toEqual(["fences[7] RANGE"]);
   expect(await refusal([1])).toEqual(["fences TYPE"]);
   expect(await refusal({ x: 1, 999: 2 })).toEqual(["fences[999] UNKNOWN", "fences[x] UNKNOWN"]);
   const many = Object.fromEntries(Array.from({ length: 1_001 }, (_, i) => [i, 1]));

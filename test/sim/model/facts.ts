@@ -19,6 +19,8 @@ export interface BookingRequest {
   areas: Choice[];
   /** By seat id. */
   fences: Map<number, number>;
+  /** Of every other object. */
+  fence: number | null;
   fromBlocked: boolean;
   toBlocked: boolean;
   /** By id of a seat or an area. */

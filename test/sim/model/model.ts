@@ -23,6 +23,7 @@ import {
 import {
   areaProblems,
   limitProblems,
+  mayUse,
   orphanProblems,
   priceProblems,
   seatProblems,
@@ -137,7 +138,7 @@ export class Model {
       for (const from of statesFor(request).places) {
         const taken = Math.min(left, placesIn(area, from));
         left -= taken;
-        if (from === "LOCKED") takeHeld(area, taken, sessionId);
+        if (from === "LOCKED") takeHeld(area, taken, request);
         else area[from.toLowerCase() as "active"] -= taken;
       }
       if (word === "lock") area.held.push({ hold, places: capacity! });
@@ -331,11 +332,11 @@ function inOrder(refused: readonly Refused[], { seats, areas }: BookingRequest):
 }
 
 /** Of the holds that end first, the oldest. */
-function takeHeld(area: ModelArea, places: number, sessionId: string | null): void {
+function takeHeld(area: ModelArea, places: number, request: BookingRequest): void {
   const endOf = ({ hold }: { hold: Hold }) => hold.untilMs ?? Number.MAX_SAFE_INTEGER;
   const byEnd = area.held.toSorted((a, b) => endOf(a) - endOf(b) || a.hold.fence - b.hold.fence);
   for (const held of byEnd) {
-    if (sessionId !== null && held.hold.session !== sessionId) continue;
+    if (!mayUse(held.hold, request)) continue;
     const taken = Math.min(places, held.places);
     held.places -= taken;
     places -= taken;

@@ -2,6 +2,7 @@
 import {
   type BookingRequest,
   type Choice,
+  type Hold,
   type ModelEvent,
   type ModelOrganization,
   type ModelSeat,
@@ -11,7 +12,7 @@ import {
 } from "./facts.ts";
 
 export function seatProblems(event: ModelEvent, request: BookingRequest): Refused[] {
-  const { word, sessionId, seats, fences } = request;
+  const { word, sessionId, seats, fences, fence } = request;
   const problemOf = (seat: ModelSeat | undefined): string | null => {
     if (seat === undefined) return "NOT_FOUND";
     if (seat.state === null) return "NO_PRICE";
@@ -22,7 +23,8 @@ export function seatProblems(event: ModelEvent, request: BookingRequest): Refuse
     }
     if (seat.hold === null || (word !== "unlock" && word !== "sale")) return null;
     const isOwn = sessionId === null || seat.hold.session === sessionId;
-    const isThis = !fences.has(seat.id) || fences.get(seat.id) === seat.hold.fence;
+    const wanted = fences.get(seat.id) ?? fence;
+    const isThis = wanted === null || wanted === seat.hold.fence;
     return isOwn && isThis ? null : "HELD_BY_ANOTHER_SESSION";
   };
   return seats.flatMap(({ id }, i) => {
@@ -32,7 +34,7 @@ export function seatProblems(event: ModelEvent, request: BookingRequest): Refuse
 }
 
 export function areaProblems(event: ModelEvent, request: BookingRequest): Refused[] {
-  const { sessionId, areas } = request;
+  const { sessionId, areas, fence } = request;
   return areas.flatMap(({ id, capacity }, i) => {
     const field = `groupOfSeats[${i}]`;
     const area = event.areas.get(id);
@@ -44,11 +46,20 @@ export function areaProblems(event: ModelEvent, request: BookingRequest): Refuse
       return [{ field: `${field}.capacity`, code: "INSUFFICIENT_CAPACITY", value: capacity }];
     }
     const isHeld = request.word === "unlock" || request.word === "sale";
-    if (!isHeld || sessionId === null) return [];
-    const own = area.held.filter(({ hold }) => hold.session === sessionId);
-    if (own.reduce((sum, { places }) => sum + places, 0) >= capacity!) return [];
+    if (!isHeld || (sessionId === null && fence === null)) return [];
+    const own = area.held.filter(({ hold }) => mayUse(hold, request));
+    const places = own.reduce((sum, held) => sum + held.places, 0);
+    if (places >= capacity!) return [];
+    if (fence !== null && places > 0) {
+      return [{ field: `${field}.capacity`, code: "INSUFFICIENT_CAPACITY", value: capacity }];
+    }
     return [{ field: `${field}.id`, code: "HELD_BY_ANOTHER_SESSION", value: id }];
   });
+}
+
+export function mayUse(hold: Hold, { sessionId, fence }: BookingRequest): boolean {
+  const isOwn = sessionId === null || hold.session === sessionId;
+  return isOwn && (fence === null || hold.fence === fence);
 }
 
 /** Objects with another price than the request expects, unless they are refused already. */

@@ -37,13 +37,14 @@ export function askBooking(scene: Scene, house: House): Ask | null {
   const fences = chooseFences(scene, event, seats);
   const guards = chooseGuards(scene, event, [...seats, ...areas]);
   const request: BookingRequest = { ...of, sessionId, holdType, seats, areas, fences, ...guards };
-  const { fromBlocked, toBlocked, priceIds } = guards;
+  const { fence, fromBlocked, toBlocked, priceIds } = guards;
   const body = {
     sessionId,
     holdType,
     seats,
     groupOfSeats: areas,
     fences: fences.size === 0 ? null : Object.fromEntries(fences),
+    ...(fence === null ? {} : { fence }),
     ...(fromBlocked ? { fromBlocked } : {}),
     ...(toBlocked ? { toBlocked } : {}),
     ...(priceIds.size === 0 ? {} : { priceIds: Object.fromEntries(priceIds) }),
@@ -99,14 +100,20 @@ function chooseFences(
   return fences;
 }
 
-/** Moves from and to BLOCKED, and prices of some objects, now and then another one. */
+/** A hold, moves from and to BLOCKED, and prices of some objects, now and then another one. */
 function chooseGuards(
   { random, hasGuards }: Scene,
   event: ModelEvent,
   choices: readonly Choice[],
-): Pick<BookingRequest, "fromBlocked" | "toBlocked" | "priceIds"> {
+): Pick<BookingRequest, "fence" | "fromBlocked" | "toBlocked" | "priceIds"> {
   const priceIds = new Map<number, number>();
-  if (!hasGuards) return { fromBlocked: false, toBlocked: false, priceIds };
+  if (!hasGuards) return { fence: null, fromBlocked: false, toBlocked: false, priceIds };
+  const held = choices.flatMap(({ id }) => {
+    const ofArea = event.areas.get(id)?.held.map(({ hold }) => hold) ?? [];
+    return [...ofArea, event.seats.get(id)?.hold ?? []].flat();
+  });
+  const hold = random.once(5) && held.length > 0 ? random.pick(held) : null;
+  const fence = hold === null ? null : hold.fence + (random.once(6) ? 1 : 0);
   const [fromBlocked, toBlocked] = [random.once(4), random.once(4)];
   if (random.once(6)) {
     for (const { id } of choices) {
@@ -115,7 +122,7 @@ function chooseGuards(
     }
     if (random.once(20)) priceIds.set(UNKNOWN_ID + 1, 1);
   }
-  return { fromBlocked, toBlocked, priceIds };
+  return { fence, fromBlocked, toBlocked, priceIds };
 }
 
 function chooseAreas({ random }: Scene, event: ModelEvent): Choice[] {
