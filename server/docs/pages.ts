@@ -114,6 +114,7 @@ export const SOURCES: readonly Source[] = [
   { group: "Guide", file: `${GUIDE}/concepts.md`, path: "/docs/concepts" },
   { group: "Guide", file: `${GUIDE}/first-sale.md`, path: "/docs/first-sale" },
   { group: "Guide", file: `${GUIDE}/holds.md`, path: "/docs/holds" },
+  { group: "Guide", file: `${GUIDE}/checkout.md`, path: "/docs/checkout" },
   { group: "Guide", file: `${GUIDE}/retries.md`, path: "/docs/retries" },
   { group: "Guide", file: `${GUIDE}/commands.md`, path: "/docs/commands" },
   { group: "Guide", file: `${GUIDE}/live.md`, path: "/docs/live" },
