@@ -112,7 +112,11 @@ function endLast(
   { status, body }: Answer,
   { method, isCutOff, closesAfter }: Outgoing,
 ): boolean {
-  if (!isCutOff && !closesAfter) return false;
+  if (!isCutOff && !closesAfter) {
+    // The client asked for it, and the library closes by itself.
+    socket.writeHeader("Connection", "close");
+    return false;
+  }
   const isHead = method === "head";
   if (isCutOff || (!isHead && status !== 204 && body.length <= SHORT_LENGTH_MAX)) {
     socket.end(isHead ? "" : body, true);

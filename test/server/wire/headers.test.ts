@@ -69,7 +69,7 @@ test.each(["keep-alive", "close"])("every answer with Connection: %s is safe", a
   expect(statuses).toEqual([200, 400, 200, 200, 204, 302]);
 });
 
-test("an answer after which the connection is closed does not say Keep-Alive", async () => {
+test("an answer after which the connection is closed says so once, and not Keep-Alive", async () => {
   const listening = await Listening.start();
   const close = "Connection: close";
   const large = "Content-Length: 1048577";
@@ -86,6 +86,7 @@ test("an answer after which the connection is closed does not say Keep-Alive", a
     await until(() => state.isClosed);
     expect(connection.answers).toHaveLength(1);
     expect(connection.text).not.toMatch(/keep-alive/i);
+    expect(connection.text.match(/^connection: .*\r$/gim)).toEqual(["Connection: close\r"]);
   }
 });
 
