@@ -5,6 +5,7 @@
  * batch of the log.
  */
 import { brotliCompressSync, brotliDecompressSync, constants, crc32 } from "node:zlib";
+import { Broken } from "../../engine/assert.ts";
 import type { TrailExtent } from "../../engine/queries/history.ts";
 import type { Actor } from "../../engine/records.ts";
 import { namesIn, type ReadDisk } from "../disk/disk.ts";
@@ -27,10 +28,10 @@ export const AUDIT_FILE = "audit.sqlite";
 const LEVEL = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } };
 
 /**
- * `events` has a row for each event, also a deleted one; `prices` has the present ones. `versions`
- * has each layout of a schema, and each change of an organization's `bookingEnabled`, because these
- * change many events at once. `chunks` has the other records of an event, in order. The digest of a
- * row is of its other columns.
+ * `events` has a row for each event, also a deleted one, with the ids of its present prices.
+ * `versions` has each layout of a schema, and each change of an organization's `bookingEnabled`,
+ * because these change many events at once. `chunks` has the other records of an event, in order.
+ * The digest of a row is of its other columns. Damage of a row concerns its event alone.
  */
 const SCHEMA = `
 CREATE TABLE history (
@@ -40,14 +41,11 @@ CREATE TABLE history (
 );
 CREATE TABLE events (
   partition INTEGER PRIMARY KEY, eventId TEXT NOT NULL, organizationId INTEGER NOT NULL,
-  schemaId INTEGER NOT NULL, created INTEGER NOT NULL, removed INTEGER,
+  schemaId INTEGER NOT NULL, created INTEGER NOT NULL, removed INTEGER, prices TEXT NOT NULL,
   digest INTEGER NOT NULL
 );
 CREATE INDEX eventsById ON events (eventId, partition);
 CREATE INDEX eventsOfOrganization ON events (organizationId);
-CREATE TABLE prices (
-  id INTEGER PRIMARY KEY, partition INTEGER NOT NULL, digest INTEGER NOT NULL
-);
 CREATE TABLE versions (
   kind TEXT NOT NULL, owner INTEGER NOT NULL, sequence INTEGER NOT NULL, timeMs INTEGER NOT NULL,
   actorKind INTEGER NOT NULL, actorId INTEGER NOT NULL, body BLOB, digest INTEGER NOT NULL,
@@ -65,7 +63,7 @@ CREATE TABLE replies (id TEXT PRIMARY KEY, body TEXT NOT NULL, digest INTEGER NO
 const STATEMENTS = SCHEMA.trimStart()
   .split(/(?<=;\n)/)
   .toSorted();
-const TABLES = ["history", "events", "prices", "versions", "chunks", "replies"] as const;
+const TABLES = ["history", "events", "versions", "chunks", "replies"] as const;
 
 /** The row of the table `history`. */
 export interface HistoryRow {
@@ -90,6 +88,8 @@ export interface ArchivedEvent {
   readonly created: number;
   /** The record that removed it; null while it exists. */
   readonly removed: number | null;
+  /** Ids of its prices. */
+  readonly prices: readonly number[];
 }
 
 /** `layout`: of a schema. `switch`: of an organization's bookings. */
@@ -185,14 +185,10 @@ export class Archive {
     schemaId,
     created,
     removed,
+    prices,
   }: ArchivedEvent): void {
-    this.#put("events", partition, eventId, organizationId, schemaId, created, removed);
-  }
-
-  /** @param partition - Null when the price was removed. */
-  putPrice(id: number, partition: number | null): void {
-    if (partition === null) this.#sql.run("DELETE FROM prices WHERE id = ?", id);
-    else this.#put("prices", id, partition);
+    const ids = prices.join(" ");
+    this.#put("events", partition, eventId, organizationId, schemaId, created, removed, ids);
   }
 
   putVersion({ kind, owner, sequence, timeMs, actor, body }: Version): void {
@@ -231,9 +227,16 @@ export class Archive {
     return row === undefined ? undefined : eventIn(row);
   }
 
+  /** @throws Malformed when its row is damaged. */
   eventAt(partition: number): ArchivedEvent | undefined {
     const row = this.#sql.row("SELECT * FROM events WHERE partition = ?", partition);
     return row === undefined ? undefined : eventIn(row);
+  }
+
+  /** True when the row of an event is damaged. It may be under another key: the chunks tell. */
+  hasLost(partition: number): boolean {
+    const event = unlessDamaged(() => this.eventAt(partition));
+    return event === null || (event === undefined && this.chunksOf(partition).length > 0);
   }
 
   /** Every event, in the order of creation, also those that were deleted. */
@@ -243,18 +246,11 @@ export class Archive {
     }
   }
 
-  /** Events that exist. */
+  /** Events that exist, without those whose row is damaged. */
   *events(): Generator<ArchivedEvent> {
     for (const row of this.#sql.rows("SELECT * FROM events WHERE removed IS NULL")) {
-      yield eventIn(row);
-    }
-  }
-
-  /** Ids of the prices that exist, and their partitions. */
-  *prices(): Generator<readonly [id: number, partition: number]> {
-    for (const row of this.#sql.rows("SELECT * FROM prices")) {
-      const { id, partition } = intact("prices", row);
-      yield [Number(id), Number(partition)];
+      const event = unlessDamaged(() => eventIn(row));
+      if (event !== null) yield event;
     }
   }
 
@@ -268,12 +264,13 @@ export class Archive {
     return this.#version("sequence <= ? ORDER BY sequence DESC", kind, owner, sequence);
   }
 
-  /** The last version of each organization's bookings. */
+  /** The last version of each organization's bookings, without damaged ones. */
   latestSwitches(): Version[] {
     const select = `SELECT owner, max(sequence) AS sequence FROM versions
       WHERE kind = 'switch' GROUP BY owner`;
-    const rows = this.#sql.list(select);
-    return rows.map(({ owner }) => this.versionAt("switch", Number(owner), Infinity)!);
+    return this.#sql.list(select).flatMap(({ owner }) => {
+      return unlessDamaged(() => this.versionAt("switch", Number(owner), Infinity)) ?? [];
+    });
   }
 
   #version(which: string, kind: VersionKind, owner: number, at: number): Version | undefined {
@@ -396,11 +393,42 @@ function intact(table: string, row: SqlRow): SqlRow {
   throw new Malformed(`an intact row ${key} of ${table}`, "another digest");
 }
 
+/** @throws The error, unless it is damage of a part of the archive. */
+export function onlyDamage(error: unknown): void {
+  if (!isDamage(error)) throw error;
+}
+
+/** A replay that begins with a damaged number fails an assertion. */
+export function isDamage(error: unknown): boolean {
+  if (error instanceof SqlFault) return error.isDamage;
+  return error instanceof Malformed || error instanceof Broken;
+}
+
+/** @returns What was read; null when that part of the archive is damaged. */
+export function unlessDamaged<Value>(read: () => Value): Value | null {
+  try {
+    return read();
+  } catch (error) {
+    onlyDamage(error);
+    return null;
+  }
+}
+
 function eventIn(row: SqlRow): ArchivedEvent {
-  const { partition, eventId, organizationId, schemaId, created, removed } = intact("events", row);
+  const { partition, eventId, organizationId, schemaId, created, removed, prices } = intact(
+    "events",
+    row,
+  );
   const ids = { organizationId: Number(organizationId), schemaId: Number(schemaId) };
   const life = { created: Number(created), removed: removed === null ? null : Number(removed) };
-  return { partition: Number(partition), eventId: String(eventId), ...ids, ...life };
+  const ofPrices = String(prices).split(" ").filter(Boolean).map(Number);
+  return {
+    partition: Number(partition),
+    eventId: String(eventId),
+    ...ids,
+    ...life,
+    prices: ofPrices,
+  };
 }
 
 /** SQLite reads its own description of the tables without a checksum. @throws Malformed. */

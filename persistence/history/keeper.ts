@@ -4,7 +4,7 @@
  * use by one thread.
  */
 import { drain } from "../../engine/inventory/steps.ts";
-import { assert, Broken } from "../../engine/assert.ts";
+import { assert } from "../../engine/assert.ts";
 import type { TimedRecord } from "../../engine/queries/effect.ts";
 import { State } from "../../engine/state.ts";
 import type { StorePlace } from "../disk/data-folder.ts";
@@ -34,10 +34,12 @@ import {
   Archive,
   type ArchivedEvent,
   AUDIT_FILE,
-  type Chunk,
+  type ChunkHead,
   packed,
   type PackedChunk,
+  onlyDamage,
   readAuditFile,
+  unlessDamaged,
 } from "./archive.ts";
 import { ColumnWriter, movesIn, recordsIn } from "./columns.ts";
 import { EventHistories, SLICE_MOVES, type Slices, type Span } from "./events.ts";
@@ -70,6 +72,8 @@ export type AuditReport =
   | { readonly kind: "incomplete"; readonly firstSequence: number }
   /** Transitions before that record are past their retention and were removed. */
   | { readonly kind: "expired"; readonly firstSequence: number }
+  /** A part of the archive is damaged: its past is gone, and the rest goes on. */
+  | { readonly kind: "damaged"; readonly part: string }
   /** The next question tries again. The log keeps the records that the archive lacks. */
   | { readonly kind: "failed"; readonly failure: string };
 
@@ -84,6 +88,8 @@ export interface HistoryOptions extends StorePlace<ReadDisk> {
   readonly sliceMoves?: number | undefined;
   /** Opens the archive for reading only: the tail then grows. */
   readonly openSql?: ((path: string) => SqlFile) | undefined;
+  /** The retention passes over a damaged part of the archive. */
+  readonly onDamage?: ((error: unknown) => void) | undefined;
 }
 
 /** An open archive, and the records after it. After an error it must be closed. */
@@ -223,9 +229,8 @@ export class OpenHistory {
 
   #writeCatalog(): void {
     const { archive, tail } = this;
-    const { events, prices, versions, replies } = tail.changes;
+    const { events, versions, replies } = tail.changes;
     for (const event of events.values()) archive.putEvent(event);
-    for (const [id, partition] of prices) archive.putPrice(id, partition);
     for (const [id, body] of replies) archive.putReply(id, body);
     for (const version of versions) archive.putVersion(version);
   }
@@ -238,25 +243,29 @@ export class OpenHistory {
   ): Slices<void> {
     const { archive, histories, tail } = this;
     const { imageMovesMin = IMAGE_MOVES_MIN, sliceMoves = SLICE_MOVES } = this.#options;
-    const event = tail.changes.events.get(partition) ?? archive.eventAt(partition)!;
-    const span = histories.spansOf(event).at(-1)!;
-    let moves = isNew ? span.chunks.reduce((sum, chunk) => sum + chunk.moves, 0) : 0;
+    // Null where the archive is damaged: the records are archived without an image.
+    const open = unlessDamaged(() => {
+      const event = tail.changes.events.get(partition) ?? archive.eventAt(partition);
+      return event === undefined ? null : { event, span: histories.spansOf(event).at(-1)! };
+    });
+    const before = isNew ? (open?.span.chunks ?? []) : [];
+    let moves = before.reduce((sum, chunk) => sum + chunk.moves, 0);
     let movesMax = imageMovesMin;
-    let chunk = isNew ? this.#lastChunk(partition, span) : new OpenChunk(partition, null);
+    let chunk = this.#lastChunk(partition, before);
     const close = () => {
       const made = chunk.pack();
       if (made !== null) chunks.push(made);
     };
     // An image is of the moment after a record of the event.
-    let last = isNew ? (span.chunks.at(-1)?.last ?? event.created - 1) : from;
+    let last = isNew ? (before.at(-1)?.last ?? (open?.event.created ?? 0) - 1) : from;
     // Before an image the state follows record by record, to decode each only once.
     const isLong = moves + tail.countOf(partition) >= movesMax;
-    let replay = isLong ? yield* this.#stateAfter(event, span, last) : null;
+    let replay = isLong ? yield* this.#stateAfter(open, last) : null;
     let work = 0;
     for (const record of tail.recordsOf(partition, from)) {
       if (record.sequence > until) break;
       if (moves >= movesMax) {
-        replay ??= yield* this.#stateAfter(event, span, last);
+        replay ??= yield* this.#stateAfter(open, last);
         const { event: row, state } = replay ?? { event: undefined, state: null };
         const seats = row === undefined ? Infinity : state.partitionOf(row).layout.seatCount;
         movesMax = Math.max(imageMovesMin, IMAGE_MOVES_PER_SEAT * seats);
@@ -282,9 +291,10 @@ export class OpenHistory {
   }
 
   /** @returns Null where the archive is damaged: no image can be made, but records go on. */
-  *#stateAfter(event: ArchivedEvent, span: Span, sequence: number): Slices<EventReplay | null> {
+  *#stateAfter(open: OpenSpan | null, sequence: number): Slices<EventReplay | null> {
+    if (open === null) return null;
     try {
-      return yield* this.histories.at(event, span, sequence);
+      return yield* this.histories.at(open.event, open.span, sequence);
     } catch (error) {
       onlyDamage(error);
       return null;
@@ -292,17 +302,12 @@ export class OpenHistory {
   }
 
   /** Continues the last chunk of an event while it is short, so that the archive has few. */
-  #lastChunk(partition: number, { chunks }: Span): OpenChunk {
+  #lastChunk(partition: number, chunks: readonly ChunkHead[]): OpenChunk {
     const last = chunks.at(-1);
     const made = new OpenChunk(partition, null);
     if (last === undefined || last.moves === 0 || last.moves > SHORT_MOVES_MAX) return made;
-    let kept: Chunk;
-    try {
-      kept = this.archive.chunk(partition, last.first);
-    } catch (error) {
-      onlyDamage(error);
-      return made;
-    }
+    const kept = unlessDamaged(() => this.archive.chunk(partition, last.first));
+    if (kept === null) return made;
     const [...all] = recordsIn(kept.records, partition);
     const { continuedMsMax = CONTINUED_MS_MAX } = this.#options;
     if (this.tail.oldestMs - all[0]!.timeMs >= continuedMsMax) return made;
@@ -341,7 +346,13 @@ export class OpenHistory {
     this.changes += 1;
     archive.commit({ ...archive.row, firstSequence, firstTimeMs: beforeMs }, () => {
       for (const partition of archive.agedBefore(firstSequence)) {
-        this.#removeBefore(partition, firstSequence);
+        try {
+          this.#removeBefore(partition, firstSequence);
+        } catch (error) {
+          // Its chunks stay, because no image can replace them.
+          onlyDamage(error);
+          this.#options.onDamage?.(error);
+        }
         histories.forget(partition);
       }
       archive.removeOldVersions();
@@ -351,7 +362,7 @@ export class OpenHistory {
   #removeBefore(partition: number, firstSequence: number): void {
     const { archive, histories } = this;
     const event = archive.eventAt(partition);
-    if (event === undefined) return;
+    if (event === undefined) throw new Malformed(`a row of event ${partition}`, "none");
     if (event.removed !== null && event.removed < firstSequence) {
       archive.removeEvent(partition);
       return;
@@ -401,6 +412,12 @@ export function readHistory(place: StorePlace<ReadDisk>): OpenHistory {
 
 const ANY_TABLE = "SELECT 1 FROM sqlite_schema";
 
+/** The last span of an event. */
+interface OpenSpan {
+  readonly event: ArchivedEvent;
+  readonly span: Span;
+}
+
 interface PlacedImage {
   /** The last record in the image. */
   readonly sequence: number;
@@ -430,11 +447,6 @@ function applied(replay: EventReplay | null, record: TimedRecord): EventReplay |
     onlyDamage(error);
     return null;
   }
-}
-
-/** @throws The error, unless a part of the archive is damaged. */
-function onlyDamage(error: unknown): void {
-  if (!(error instanceof SqlFault && error.isDamage)) only(error, Malformed);
 }
 
 /** A chunk under construction. */
@@ -474,14 +486,17 @@ class OpenChunk {
   }
 }
 
-export interface KeeperOptions extends Omit<HistoryOptions, "disk">, StorePlace {
+export interface KeeperOptions extends Omit<HistoryOptions, "disk" | "onDamage">, StorePlace {
   /** Days for which transitions are kept; null for ever. */
   readonly days: number | null;
   readonly nowMs: () => number;
   readonly onReport: (report: AuditReport) => void;
 }
 
-/** Opens the history again after a failure, and replaces a damaged archive. */
+/** Damaged parts that are reported once, at most. */
+const DAMAGES_MAX = 1_000;
+
+/** Opens the history again after a failure, and replaces an unreadable archive. */
 export class HistoryKeeper {
   readonly #options: KeeperOptions;
   #history: OpenHistory | null = null;
@@ -494,6 +509,8 @@ export class HistoryKeeper {
   #isLogDamaged = false;
   /** The last reported failure. */
   #failure: string | null = null;
+  /** Reported damage. */
+  readonly #damages = new Set<string>();
 
   constructor(options: KeeperOptions) {
     this.#options = options;
@@ -518,8 +535,9 @@ export class HistoryKeeper {
   follow(mark: ChainMark): boolean {
     for (;;) {
       const isRead = this.followSlice(mark);
-      while (this.isFull && !this.archiveSlice());
-      if (isRead !== null) return isRead;
+      const isArchived = this.isFull ? this.archiveSlice() : true;
+      if (isRead === false || isArchived === false) return false;
+      if (isRead === true && isArchived === true) return true;
     }
   }
 
@@ -529,37 +547,37 @@ export class HistoryKeeper {
    * @returns Whether it succeeded; null when more is to be read.
    */
   followSlice(mark: ChainMark): boolean | null {
-    try {
-      try {
-        if (!this.#followSlice(mark)) return null;
-      } catch (error) {
-        if (!this.#isDamage(error)) throw error;
-        this.#setAside(messageOf(error));
-        return null;
-      }
-      this.#failure = null;
-      return true;
-    } catch (error) {
-      this.fail(error);
-      return false;
-    }
+    const isRead = this.#attempt(() => this.#followSlice(mark));
+    if (isRead === true) this.#failure = null;
+    return isRead;
   }
 
   /** Moves all records up to the mark into the archive. Never throws. */
   archive(mark: ChainMark): void {
-    if (this.follow(mark)) while (!this.archiveSlice());
+    while (this.follow(mark) && this.archiveSlice() === null);
   }
 
   /**
    * Does a slice of moving the records that were read into the archive. Never throws.
-   * @returns Whether that is done, or has failed.
+   * @returns As `followSlice`. Also null after the archive was set aside: the log is to be read again.
    */
-  archiveSlice(): boolean {
+  archiveSlice(): boolean | null {
+    return this.#attempt(() => this.#history?.archiveSlice() ?? true);
+  }
+
+  /** @returns Null when the work needs another slice, or the file was set aside; false on failure. */
+  #attempt(work: () => boolean): boolean | null {
     try {
-      return this.#history?.archiveSlice() ?? true;
+      try {
+        return work() ? true : null;
+      } catch (error) {
+        if (!this.#isUnreadable(error)) throw error;
+        this.#setAside(messageOf(error));
+        return null;
+      }
     } catch (error) {
       this.fail(error);
-      return true;
+      return false;
     }
   }
 
@@ -576,18 +594,27 @@ export class HistoryKeeper {
     this.#failure = failure;
   }
 
+  /** Reports a damaged part of the archive, once. The history goes on without it. */
+  damaged(error: unknown): void {
+    const part = messageOf(error);
+    if (this.#damages.has(part)) return;
+    if (this.#damages.size >= DAMAGES_MAX) this.#damages.clear();
+    this.#damages.add(part);
+    this.#options.onReport({ kind: "damaged", part });
+  }
+
   close(): void {
     const history = this.#history;
     this.#history = null;
     history?.close();
   }
 
-  /** True for a damaged file, and for one beside a sound log of another store or length. */
-  #isDamage(error: unknown): boolean {
+  /** True for a file that SQLite cannot read, for no archive, and for one of another log. */
+  #isUnreadable(error: unknown): boolean {
     if (this.#isRebuilt) return false;
     if (error instanceof SqlFault) return error.isDamage;
     if (error instanceof LogCorrupt) return this.#history?.isProven !== true && this.#isLogSound();
-    return error instanceof Malformed || error instanceof Broken;
+    return error instanceof Malformed;
   }
 
   /** True when the log can be read up to the mark. Cost: O(bytes of the log), once. */
@@ -618,7 +645,10 @@ export class HistoryKeeper {
 
   #open(): OpenHistory {
     const { disk, folder, storeId } = this.#options;
-    const history = new OpenHistory(this.#options);
+    const history = new OpenHistory({
+      ...this.#options,
+      onDamage: (error) => this.damaged(error),
+    });
     try {
       const [first] = findSegments(disk, folder);
       if (history.archive.row.sequence === 0) {

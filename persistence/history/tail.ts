@@ -39,8 +39,6 @@ class Entries {
 /** Changes of the archive beside its chunks. */
 export interface TailChanges {
   readonly events: ReadonlyMap<number, ArchivedEvent>;
-  /** By price id: its partition; null when it was removed. */
-  readonly prices: ReadonlyMap<number, number | null>;
   readonly versions: readonly Version[];
   /** By id: the body of a stored reply; null when it was dropped. */
   readonly replies: ReadonlyMap<string, string | null>;
@@ -58,13 +56,13 @@ export class Tail {
   /** By partition: its records, in order. */
   #entries = new Map<number, Entries>();
   #changedEvents = new Map<number, ArchivedEvent>();
-  #changedPrices = new Map<number, number | null>();
   #versions: Version[] = [];
   #replies = new Map<string, string | null>();
   #blocks: Buffer[] = [];
   /** Bytes in use of the last block. */
   #used = 0;
-  /** Those that exist. */
+  readonly #archive: Archive;
+  /** Those that exist, and whose row in the archive is sound. */
   readonly #events = new Map<number, ArchivedEvent>();
   readonly #partitionOfEvent = new Map<string, number>();
   readonly #partitionOfPrice = new Map<number, number>();
@@ -74,16 +72,18 @@ export class Tail {
   /** Begins at the end of an archive. Cost: O(events + prices). */
   constructor(archive: Archive) {
     this.sequence = archive.row.sequence;
-    for (const event of archive.events()) this.#keep(event);
-    for (const [id, partition] of archive.prices()) this.#partitionOfPrice.set(id, partition);
+    this.#archive = archive;
+    for (const event of archive.events()) {
+      this.#keep(event);
+      for (const id of event.prices) this.#partitionOfPrice.set(id, event.partition);
+    }
     for (const { owner, body } of archive.latestSwitches()) {
       this.#switches.set(owner, JSON.parse(String(body)) as Switch);
     }
   }
 
   get changes(): TailChanges {
-    const [events, prices] = [this.#changedEvents, this.#changedPrices];
-    return { events, prices, versions: this.#versions, replies: this.#replies };
+    return { events: this.#changedEvents, versions: this.#versions, replies: this.#replies };
   }
 
   /** Records of an event. */
@@ -142,7 +142,6 @@ export class Tail {
   clear(): void {
     this.#entries = new Map();
     this.#changedEvents = new Map();
-    this.#changedPrices = new Map();
     this.#versions = [];
     this.#replies = new Map();
     this.#blocks = [];
@@ -185,7 +184,7 @@ export class Tail {
     for (const { id, document } of layouts.values()) this.#addLayout(at, id, document);
     for (const row of events.values()) this.#putEvent(row, sequence);
     for (const { id, eventId } of prices.values()) {
-      this.#putPrice(id, this.#partitionOfEvent.get(eventId)!);
+      this.#putPrice(id, eventId);
     }
   }
 
@@ -223,7 +222,7 @@ export class Tail {
     const at = { sequence, timeMs, actor };
     for (const { table, key } of record.removes) {
       if (table === "events") this.#removeEvent(String(key), sequence);
-      if (table === "prices") this.#putPrice(Number(key), null);
+      if (table === "prices") this.#removePrice(Number(key));
       if (table === "layouts")
         this.#addVersion({ kind: "layout", owner: Number(key), ...at, body: null });
       if (table === "replies") this.#replies.set(String(key), null);
@@ -234,7 +233,7 @@ export class Tail {
   #put(at: Pick<Version, "sequence" | "timeMs" | "actor">, put: CatalogPut): void {
     const { table, row } = put;
     if (table === "events") this.#putEvent(row, at.sequence);
-    if (table === "prices") this.#putPrice(row.id, this.#partitionOfEvent.get(row.eventId)!);
+    if (table === "prices") this.#putPrice(row.id, row.eventId);
     if (table === "organizations") this.#putOrganization(at, row);
     if (table === "layouts") this.#addLayout(at, row.id, row.document);
     if (table !== "replies") return;
@@ -301,26 +300,52 @@ export class Tail {
     this.#partitionOfEvent.set(event.eventId, event.partition);
   }
 
-  #putEvent(row: EventRow, sequence: number): void {
-    const created = this.#events.get(row.partition)?.created ?? sequence;
-    const event = eventOfRow(row, created);
+  /** Keeps a change of an event. */
+  #change(event: ArchivedEvent): void {
     this.#keep(event);
     this.#changedEvents.set(event.partition, event);
   }
 
+  #putEvent(row: EventRow, sequence: number): void {
+    const known = this.#events.get(row.partition);
+    // A new row would hide the damage, and begin the event too late.
+    if (known === undefined && this.#hasLost(row.partition)) return;
+    const { created = sequence, prices = [] } = known ?? {};
+    this.#change({ ...eventOfRow(row, created), prices });
+  }
+
+  /** The row of an unknown event is damaged in the archive. */
   #removeEvent(eventId: string, removed: number): void {
-    const partition = this.#partitionOfEvent.get(eventId);
-    const event = this.#events.get(partition ?? -1);
-    assert(event !== undefined, "only an existing event is removed");
+    const event = this.#ofId(eventId);
+    if (event === undefined) return;
     this.#events.delete(event.partition);
     this.#partitionOfEvent.delete(eventId);
     this.#changedEvents.set(event.partition, { ...event, removed });
   }
 
-  #putPrice(id: number, partition: number | null): void {
-    if (partition === null) this.#partitionOfPrice.delete(id);
-    else this.#partitionOfPrice.set(id, partition);
-    this.#changedPrices.set(id, partition);
+  /** True for an event that the archive has, in a damaged row. */
+  #hasLost(partition: number): boolean {
+    return !this.#changedEvents.has(partition) && this.#archive.hasLost(partition);
+  }
+
+  #ofId(eventId: string): ArchivedEvent | undefined {
+    return this.#events.get(this.#partitionOfEvent.get(eventId) ?? -1);
+  }
+
+  #putPrice(id: number, eventId: string): void {
+    const event = this.#ofId(eventId);
+    if (event === undefined || event.prices.includes(id)) return;
+    this.#partitionOfPrice.set(id, event.partition);
+    this.#change({ ...event, prices: [...event.prices, id] });
+  }
+
+  /** The event of an unknown price has a damaged row in the archive. */
+  #removePrice(id: number): void {
+    const partition = this.#partitionOfPrice.get(id);
+    this.#partitionOfPrice.delete(id);
+    const event = this.#events.get(partition ?? -1);
+    if (event === undefined) return;
+    this.#change({ ...event, prices: event.prices.filter((one) => one !== id) });
   }
 
   #putOrganization(at: Pick<Version, "sequence" | "timeMs" | "actor">, row: OrganizationRow): void {
@@ -352,7 +377,7 @@ function eventOfRow(
   { partition, id, organizationId, schemaId }: EventRow,
   created: number,
 ): ArchivedEvent {
-  return { partition, eventId: id, organizationId, schemaId, created, removed: null };
+  return { partition, eventId: id, organizationId, schemaId, created, removed: null, prices: [] };
 }
 
 /** @returns Only the members that name and list seats and areas. */

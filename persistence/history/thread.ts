@@ -350,7 +350,7 @@ export function serveHistory(
       const own = markOf(mark);
       questions.push(OF_LOG, () => {
         const isRead = keeper.followSlice(own);
-        if (isRead === null || (isRead && isIdle && !keeper.archiveSlice())) return true;
+        if (isRead === null || (isRead && isIdle && keeper.archiveSlice() === null)) return true;
         answering.done(stateOf(keeper));
         return false;
       });
@@ -413,7 +413,7 @@ class Questions {
     this.#turns.turn((step) => step());
     if (this.#keeper.isFull && !this.#isArchiving) {
       this.#isArchiving = true;
-      this.#turns.push(OF_LOG, () => (this.#isArchiving = !this.#keeper.archiveSlice()));
+      this.#turns.push(OF_LOG, () => (this.#isArchiving = this.#keeper.archiveSlice() === null));
     }
     this.#isRunning = !this.#turns.isEmpty;
     if (this.#isRunning) this.#soon(() => this.#run());

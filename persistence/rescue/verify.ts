@@ -92,7 +92,8 @@ export function verifyFolder({ disk, folder, onWork }: VerifyOptions): Verified 
 }
 
 /** Recovery does not need the trail. */
-const SOUND_TRAIL = "a sound audit trail (the next start rebuilds a damaged one from the log)";
+const SOUND_TRAIL =
+  "a sound audit trail (the past in a damaged row is gone; a start rebuilds an unreadable file)";
 
 const SOUND_DELIVERIES =
   "sound deliveries of webhooks (the next start begins with new ones; what waited is lost)";

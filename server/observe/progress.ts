@@ -88,6 +88,7 @@ export interface RecoveryReport {
 export type AuditReport =
   | { readonly kind: "rebuilt"; readonly reason: string }
   | { readonly kind: "incomplete" | "expired"; readonly firstSequence: number }
+  | { readonly kind: "damaged"; readonly part: string }
   | { readonly kind: "failed"; readonly failure: string };
 
 const MS_PER_SECOND = 1_000;
@@ -153,6 +154,8 @@ export class StoreReports {
       this.#log.info(report, "audit trail: removed transitions past their retention");
     else if (report.kind === "failed")
       this.#log.error(report, "audit trail: cannot be updated; trying again");
+    else if (report.kind === "damaged")
+      this.#log.error(report, "audit trail: a part is damaged and gone; the rest is kept");
     else this.#log.warn(report, "audit trail: rebuilt or incomplete");
   }
 }

@@ -65,9 +65,9 @@ export function verify(given: string): number {
     say(
       `${count(verified.findings.length, "finding")}, nothing was changed: ` +
         (areOnly([AUDIT_FILE])
-          ? "the next start sets the audit trail aside and rebuilds it"
+          ? "the next start keeps what is sound of the audit trail, or rebuilds an unreadable one"
           : areOnly([AUDIT_FILE, WEBHOOKS_FILE])
-            ? "the next start sets these files aside; it rebuilds the trail, not the deliveries"
+            ? "the next start keeps or rebuilds the trail, and sets damaged deliveries aside"
             : `frontrow repair ${given} shows what can be recovered`),
     );
     return Exit.DAMAGED;

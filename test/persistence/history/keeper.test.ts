@@ -12,14 +12,17 @@ import {
   AUDIT_FILE,
   auditedSequence,
   checkRows,
+  unlessDamaged,
 } from "../../../persistence/history/archive.ts";
 import {
   type AuditReport,
   HistoryKeeper,
+  type OpenHistory,
   readHistory,
 } from "../../../persistence/history/keeper.ts";
 import { type Disk, realDisk } from "../../../persistence/disk/disk.ts";
 import { openSqlWriter, STATEMENTS_MAX } from "../../../persistence/disk/sqlite.ts";
+import { verifyFolder } from "../../../persistence/rescue/verify.ts";
 import { ProcessDied } from "../../support/disk/process-disk.ts";
 import { STORE_ID } from "../log/log-fixture.ts";
 import { history, snapshotsIn, storeWithTrail } from "../rescue/folder-fixture.ts";
@@ -445,6 +448,118 @@ test("a damaged chunk → its digest tells, and the others are read", async () =
   again.keeper.archive(process.journal.mark!);
   expect(auditedSequence(realDisk, folder, STORE_ID)).toBe(process.durable);
   again.keeper.close();
+});
+
+/** Transitions of an event, and its areas after a record; "damaged" where the archive is. */
+function pastOf(book: OpenHistory, eventId: string, sequence: number): unknown {
+  const question = { about: "areas", eventId, moment: { sequence } } as const;
+  const past = unlessDamaged(() => {
+    return [transitionsOf(book, eventId), drain(book.answers.answer(question))];
+  });
+  return past ?? "damaged";
+}
+
+/** An archive of 600 records with many images, in a closed folder; and the process that goes on. */
+async function archivedStore() {
+  const { folder, process } = await storeWithTrail(0);
+  await process.commit(60, 10);
+  const { keeper } = keep(folder);
+  keeper.archive(process.journal.mark!);
+  keeper.close();
+  const change = (sql: string, ...values: readonly (string | number)[]) => {
+    const file = openSqlWriter(path.join(folder, AUDIT_FILE));
+    file.run(sql, ...values);
+    file.close();
+  };
+  return { folder, process, change };
+}
+
+test.each(["created = created + 1", "prices = prices || ' 9'", "removed = 7", "partition = 9999"])(
+  "a row of an event is damaged (%s) → its past is gone, and the rest goes on",
+  async (damage) => {
+    const { folder, process, change } = await archivedStore();
+    const [damaged, ...others] = eventIdsIn(history.records.slice(0, process.durable));
+    change(`UPDATE events SET ${damage} WHERE eventId = ?`, damaged!);
+    const { keeper, reports } = keep(folder);
+    const whole = openBook();
+    for (let round = 0; round < 3; round++) {
+      expect(keeper.follow(process.journal.mark!)).toBe(true);
+      whole.feed(history.records.slice(0, process.durable));
+      const sequence = process.durable;
+      for (const eventId of others) {
+        expect(pastOf(keeper.history!, eventId, sequence)).toEqual(
+          pastOf(whole, eventId, sequence),
+        );
+      }
+      expect(pastOf(keeper.history!, damaged!, sequence)).toBe("damaged");
+      keeper.archive(process.journal.mark!);
+      expect(auditedSequence(realDisk, folder, STORE_ID)).toBe(process.durable);
+      await process.commit(25, 10);
+    }
+    keeper.close();
+    expect(reports).toEqual([]);
+    const { findings } = verifyFolder({ disk: realDisk, folder });
+    expect(findings).toMatchObject([{ found: expect.stringContaining("of events") }]);
+  },
+);
+
+test("the last change of an organization is damaged → the archive goes on", async () => {
+  const { folder, process, change } = await archivedStore();
+  change("UPDATE versions SET digest = digest + 1 WHERE kind = 'switch'");
+  const { keeper, reports } = keep(folder);
+  await process.commit(30, 10);
+  keeper.archive(process.journal.mark!);
+  expect([keeper.read, reports]).toEqual([process.durable, []]);
+  expect(auditedSequence(realDisk, folder, STORE_ID)).toBe(process.durable);
+  keeper.close();
+});
+
+test("the retention meets a damaged chunk → it is reported and stays, and others go", async () => {
+  const { folder, process, change } = await archivedStore();
+  const mark = process.journal.mark!;
+  const damaged = "(SELECT partition FROM events WHERE removed IS NULL LIMIT 1)";
+  change(`UPDATE chunks SET digest = digest + 1 WHERE partition = ${damaged}`);
+  const reports: AuditReport[] = [];
+  const keeper = new HistoryKeeper({
+    disk: realDisk,
+    folder,
+    storeId: STORE_ID,
+    days: 1,
+    nowMs: () => history.records[process.durable - 1]!.timeMs + DAY_MS + 1,
+    onReport: (report) => void reports.push(report),
+  });
+  expect(keeper.follow(mark)).toBe(true);
+  keeper.close();
+  const firstSequence = mark.sequence + 1;
+  expect(reports).toEqual([
+    { kind: "damaged", part: expect.stringContaining("of chunks") },
+    { kind: "expired", firstSequence },
+  ]);
+  const file = openSqlWriter(path.join(folder, AUDIT_FILE));
+  const counts = file.list("SELECT sum(moves) AS moves FROM chunks GROUP BY partition");
+  file.close();
+  expect(counts.filter(({ moves }) => moves !== 0)).toHaveLength(1);
+  expect(counts.length).toBeGreaterThan(1);
+});
+
+test("SQLite finds the file damaged only while archiving → it is set aside and rebuilt", async () => {
+  const { folder, process } = await archivedStore();
+  const name = path.join(folder, AUDIT_FILE);
+  const file = openSqlWriter(name);
+  const root = file.row("SELECT rootpage FROM sqlite_schema WHERE name = 'chunksByLast'")!;
+  file.close();
+  const bytes = fs.readFileSync(name);
+  const page = 8_192 * (Number(root["rootpage"]) - 1);
+  fs.writeFileSync(name, bytes.fill(0xff, page, page + 8_192));
+  await process.commit(20, 10);
+  const { keeper, reports } = keep(folder);
+  keeper.archive(process.journal.mark!);
+  keeper.close();
+  expect(reports).toMatchObject([
+    { kind: "rebuilt", reason: expect.stringContaining("malformed") },
+  ]);
+  expect(auditedSequence(realDisk, folder, STORE_ID)).toBe(process.durable);
+  expect(rowsIn(folder).rows).toEqual(rowsOf(process.durable));
 });
 
 test("statements with ever new texts stay within a bound", () => {

@@ -348,7 +348,7 @@ test("a deleted event past its retention → nothing is left of it", () => {
   book.removeBefore(world.clock.timeMs);
   expect(book.answer({ about: "owner", eventId })).toMatchObject({ gap: "no event" });
   const sql = openSqlReader(`${book.folder}/audit.sqlite`);
-  for (const table of ["chunks", "events", "prices"]) {
+  for (const table of ["chunks", "events"]) {
     expect(sql.row(`SELECT count(*) AS rows FROM ${table}`)).toEqual({ rows: 0 });
   }
   sql.close();

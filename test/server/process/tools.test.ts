@@ -103,7 +103,7 @@ test("a running server is copied and looked into, neither checked nor repaired",
   fs.writeFileSync(path.join(restored, "audit.sqlite"), "x".repeat(20_000));
   const trail = await run("verify", restored);
   expect(trail.code).toBe(78);
-  expect(trail.stdout).toContain("1 finding, nothing was changed: the next start sets the audit");
+  expect(trail.stdout).toContain("1 finding, nothing was changed: the next start keeps what");
 });
 
 /** A store in which something was booked, ended in order, and its only snapshot and segment. */
