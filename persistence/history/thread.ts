@@ -18,8 +18,6 @@ import {
 } from "../../engine/queries/history.ts";
 import type { Scheduler } from "../disk/clock.ts";
 import type { Disk } from "../disk/disk.ts";
-import { Malformed } from "../disk/faults.ts";
-import { SqlFault } from "../disk/sqlite.ts";
 import {
   type Answering,
   emitterOf,
@@ -32,6 +30,7 @@ import {
   WorkerClient,
 } from "../disk/worker.ts";
 import type { ChainMark } from "../log/log-reader.ts";
+import { isDamage } from "./archive.ts";
 import type { Slices } from "./events.ts";
 import { type AuditReport, HistoryKeeper, type KeeperOptions, type OpenHistory } from "./keeper.ts";
 
@@ -457,12 +456,14 @@ class Questions {
     return done === true ? value : null;
   }
 
-  /** A part of the archive may be damaged, which is no reason to discard the rest. */
-  #failed(work: Work, error: unknown): Outcome {
-    const extent = work.slices?.history.answers.extent ?? null;
+  /** Damage concerns this question alone: others, and archiving, go on with the open history. */
+  #failed({ slices }: Work, error: unknown): Outcome {
+    if (slices !== null && isDamage(error)) {
+      this.#keeper.damaged(error);
+      return { gap: AuditGap.DAMAGED, extent: slices.history.answers.extent };
+    }
     this.#keeper.fail(error);
-    const isDamaged = error instanceof SqlFault ? error.isDamage : error instanceof Malformed;
-    return isDamaged && extent !== null ? { gap: AuditGap.DAMAGED, extent } : UNAVAILABLE;
+    return UNAVAILABLE;
   }
 
   #answer({ question, answering }: Work, outcome: Outcome): void {

@@ -195,10 +195,12 @@ async function local(sliceMoves?: number) {
     later: (task) => task(),
   });
   const mark = process.journal.mark!;
-  const ask = (id: number, asker: string, question: AuditQuestion) =>
-    service.post({ id, name: "ask", argument: { id, asker, question, mark } });
+  const ask = (id: number, asker: string, question: AuditQuestion) => {
+    const newest = process.journal.mark!;
+    service.post({ id, name: "ask", argument: { id, asker, question, mark: newest } });
+  };
   const run = () => tasks.splice(0).forEach((task) => task());
-  return { folder, service, ask, run, answered, said, state, mark, tasks };
+  return { folder, process, service, ask, run, answered, said, state, mark, tasks };
 }
 
 test("many questions of one organization → another's is answered in its turn", async () => {
@@ -308,11 +310,42 @@ test("a damaged chunk → its past is gone, an operator hears, and others are an
   ask(2, "1", ALL);
   while (tasks.length > 0) run();
   expect(outcomeIn(said, 2)).toMatchObject({ gap: AuditGap.DAMAGED });
-  const failure = expect.stringContaining("another digest");
-  expect(said).toContainEqual({ event: "report", value: { kind: "failed", failure } });
+  const part = expect.stringContaining("another digest");
+  expect(said).toContainEqual({ event: "report", value: { kind: "damaged", part } });
   ask(3, "1", OWNER);
   while (tasks.length > 0) run();
   expect(outcomeIn(said, 3)).toMatchObject({ gap: null, value: organizationId });
+});
+
+test("a damaged event is asked for again and again → others are answered, and the log archived", async () => {
+  const { folder, process, service, ask, run, said, mark, tasks } = await local(3);
+  service.post({ id: 1, name: "follow", argument: { mark, isIdle: true } });
+  while (tasks.length > 0) run();
+  const sql = openSqlWriter(path.join(folder, AUDIT_FILE));
+  const damaged = sql.row("SELECT eventId FROM events WHERE eventId <> ?", eventId)!["eventId"];
+  sql.run(
+    `UPDATE chunks SET digest = digest + 1
+     WHERE partition = (SELECT partition FROM events WHERE eventId = ?)`,
+    String(damaged),
+  );
+  sql.close();
+  await process.commit(20, 10);
+  const newest = process.journal.mark!;
+  service.post({ id: 2, name: "follow", argument: { mark: newest, isIdle: true } });
+  ask(3, "1", ALL);
+  let id = 10;
+  const isAnswered = (asked: number) => said.some((one) => "id" in one && one.id === asked);
+  ask(id, "2", { ...ALL, eventId: String(damaged) });
+  for (let turns = 0; turns < 3_000 && !(isAnswered(2) && isAnswered(3)); turns++) {
+    run();
+    if (isAnswered(id)) ask((id += 1), "2", { ...ALL, eventId: String(damaged) });
+  }
+  expect(id).toBeGreaterThan(20);
+  expect(outcomeIn(said, id - 1)).toMatchObject({ gap: AuditGap.DAMAGED });
+  expect(outcomeIn(said, 3)).toMatchObject({ gap: null });
+  expect(auditedSequence(realDisk, folder, STORE_ID)).toBe(newest.sequence);
+  const reports = said.filter((one) => "event" in one);
+  expect(reports).toMatchObject([{ value: { kind: "damaged" } }]);
 });
 
 describe("reading without a question", () => {
