@@ -431,24 +431,31 @@ function eventIn(row: SqlRow): ArchivedEvent {
   };
 }
 
-/** SQLite reads its own description of the tables without a checksum. @throws Malformed. */
-function ensureSchema(sql: SqlFile): void {
+/** SQLite reads its own description of the tables without a checksum. */
+function hasSchema(sql: SqlFile): boolean {
   const found = sql.list("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL");
   // In a copy the indexes come after all tables.
   const statements = found.map((row) => `${String(row["sql"])};\n`);
-  if (statements.toSorted().join("") !== STATEMENTS.join(""))
-    throw new Malformed("the tables of a history", "others");
+  return statements.toSorted().join("") === STATEMENTS.join("");
+}
+
+/** @returns The row of an archive of this format. @throws Malformed, OtherFormat, SqlFault. */
+function ensureArchive(sql: SqlFile): SqlRow {
+  const row = sql.row("SELECT * FROM history");
+  if (row === undefined) throw new Malformed("the row of a history", "none");
+  const isKnown = hasSchema(sql);
+  // With the tables of this format, another version is damage; with others, it is another format.
+  if (isKnown) intact("history", row);
+  ensureFormat(FORMATS.trail, row["format"]);
+  if (!isKnown) throw new Malformed("the tables of a history", "others");
+  return row;
 }
 
 /** @throws Malformed, OtherFormat, SqlFault. */
 export function readHistoryRow(sql: SqlFile, storeId: string): HistoryRow {
-  ensureSchema(sql);
-  const row = sql.row("SELECT * FROM history");
-  if (row === undefined) throw new Malformed("the row of a history", "none");
-  const { format, sequence, markSequence, markChain, firstSequence, firstTimeMs } = row;
-  ensureFormat(FORMATS.trail, Number(format));
+  const row = ensureArchive(sql);
+  const { sequence, markSequence, markChain, firstSequence, firstTimeMs } = row;
   if (row["storeId"] !== storeId) throw new Malformed(`store ${storeId}`, String(row["storeId"]));
-  intact("history", row);
   const chain = typeof markChain === "string" ? Buffer.from(markChain, "hex") : null;
   return {
     storeId,
@@ -488,6 +495,7 @@ export function readFileOf<T>(
  * @param folder - The data folder.
  * @returns The last record in the archive; later ones must stay in the log. 0 when the file cannot be
  * read, because it will be rebuilt from the whole log; null when there is no file.
+ * @throws OtherFormat.
  */
 export function auditedSequence(disk: ReadDisk, folder: string, storeId: string): number | null {
   if (!namesIn(disk, folder).includes(AUDIT_FILE)) return null;
@@ -502,9 +510,9 @@ export function auditedSequence(disk: ReadDisk, folder: string, storeId: string)
 /** Names of the actor kinds; index: an `ActorKind`. */
 export const ACTOR_NAMES = ["SYSTEM", "ORGANIZATION", "TENANT", "ACCOUNT"] as const;
 
-/** @throws Malformed when a row is not as it was written. Cost: O(bytes). */
+/** @throws Malformed when a row is not as it was written; OtherFormat. Cost: O(bytes). */
 export function checkRows(sql: SqlFile): void {
-  ensureSchema(sql);
+  ensureArchive(sql);
   for (const table of TABLES) {
     for (const row of sql.rows(`SELECT * FROM ${table}`)) intact(table, row);
   }

@@ -562,6 +562,32 @@ test("SQLite finds the file damaged only while archiving → it is set aside and
   expect(rowsIn(folder).rows).toEqual(rowsOf(process.durable));
 });
 
+test("an archive of a newer format with other tables → it is refused, and stays as it is", async () => {
+  const { folder, process, change } = await archivedStore();
+  change("UPDATE history SET format = 2");
+  change("CREATE TABLE later (column TEXT)");
+  const name = path.join(folder, AUDIT_FILE);
+  const bytes = fs.readFileSync(name);
+  const refusal = "the audit trail format of this data folder is version 2";
+  expect(() => auditedSequence(realDisk, folder, STORE_ID)).toThrow(refusal);
+  expect(() => verifyFolder({ disk: realDisk, folder })).toThrow(refusal);
+  const { keeper, reports } = keep(folder);
+  expect(keeper.follow(process.journal.mark!)).toBe(false);
+  expect(reports).toMatchObject([{ kind: "failed", failure: expect.stringContaining(refusal) }]);
+  expect(fs.readFileSync(name).equals(bytes)).toBe(true);
+  expect(fs.readdirSync(folder).filter((one) => one.startsWith(AUDIT_FILE))).toEqual([AUDIT_FILE]);
+});
+
+test("the version of an archive is damaged → it is rebuilt", async () => {
+  const { folder, process, change } = await archivedStore();
+  change("UPDATE history SET format = 2");
+  expect(auditedSequence(realDisk, folder, STORE_ID)).toBe(0);
+  const { keeper, reports } = keep(folder);
+  expect(keeper.follow(process.journal.mark!)).toBe(true);
+  expect(reports).toMatchObject([{ kind: "rebuilt" }]);
+  keeper.close();
+});
+
 test("statements with ever new texts stay within a bound", () => {
   const sql = openSqlWriter(":memory:");
   for (let i = 0; i < 2 * STATEMENTS_MAX; i++) {
