@@ -21,6 +21,7 @@ import {
   type SqlValue,
 } from "../disk/sqlite.ts";
 import type { ChainMark } from "../log/log-reader.ts";
+import { lowerBound } from "./block.ts";
 
 export const AUDIT_FILE = "audit.sqlite";
 
@@ -105,6 +106,8 @@ export interface Version {
   /** JSON of the document, or of the row, deflated; null when it was removed. */
   readonly body: Buffer | null;
 }
+
+export type VersionKey = Pick<Version, "kind" | "owner" | "sequence">;
 
 /** Consecutive records of an event. */
 export interface Chunk {
@@ -317,35 +320,50 @@ export class Archive {
     };
   }
 
-  /** @returns The last record of a chunk that ends before a time; 0 for none. */
+  /** @returns The last record of a chunk that ends before a time; 0 for none. Cost: O(log² chunks). */
   lastBefore(timeMs: number): number {
-    const row = this.#sql.row("SELECT max(last) AS last FROM chunks WHERE lastMs < ?", timeMs);
-    return Number(row?.["last"] ?? 0);
+    // Records are in the order of their times, so the index of records serves.
+    const select = `SELECT partition, first, lastMs FROM chunks
+      WHERE last <= ? ORDER BY last DESC LIMIT 1`;
+    const at = (sequence: number) => this.#sql.row(select, sequence);
+    const isLate = (sequence: number) => Number(at(sequence)?.["lastMs"] ?? -Infinity) >= timeMs;
+    const found = at(lowerBound(this.row.sequence + 1, isLate) - 1);
+    if (found === undefined) return 0;
+    // A damaged time must not remove the chunks after it.
+    const chunk = () => this.chunk(Number(found["partition"]), Number(found["first"]));
+    return unlessDamaged(chunk)?.last ?? 0;
   }
 
-  /** Partitions with chunks before a record, other than an image alone. */
-  agedBefore(sequence: number): number[] {
-    const select = `SELECT partition FROM chunks WHERE last < ?
-      GROUP BY partition HAVING count(*) > 1 OR sum(moves) > 0`;
-    return this.#sql.list(select, sequence).map(({ partition }) => Number(partition));
+  /** @returns The next partition with chunks; null for none. */
+  partitionAfter(partition: number): number | null {
+    const select = "SELECT min(partition) AS next FROM chunks WHERE partition > ?";
+    const next = this.#sql.row(select, partition)?.["next"] ?? null;
+    return next === null ? null : Number(next);
   }
 
-  /** Removes the chunks of an event that begin before a record. */
-  removeChunks(partition: number, before: number): void {
-    this.#sql.run("DELETE FROM chunks WHERE partition = ? AND first < ?", partition, before);
+  removeChunk(partition: number, first: number): void {
+    this.#sql.run("DELETE FROM chunks WHERE partition = ? AND first = ?", partition, first);
   }
 
   removeEvent(partition: number): void {
-    this.#sql.run("DELETE FROM chunks WHERE partition = ?", partition);
     this.#sql.run("DELETE FROM events WHERE partition = ?", partition);
   }
 
-  /** Removes versions that no chunk needs any more. */
-  removeOldVersions(): void {
-    this.#sql.run(`DELETE FROM versions WHERE EXISTS (
+  /** Versions that no chunk from a record on needs. */
+  versionsBefore(sequence: number): readonly VersionKey[] {
+    const select = `SELECT kind, owner, sequence FROM versions WHERE EXISTS (
       SELECT 1 FROM versions AS later WHERE later.kind = versions.kind
       AND later.owner = versions.owner AND later.sequence > versions.sequence
-      AND later.sequence < (SELECT min(first) FROM chunks))`);
+      AND later.sequence < ?)`;
+    return this.#sql.list(select, sequence).map((row) => {
+      const [owner, at] = [Number(row["owner"]), Number(row["sequence"])];
+      return { kind: row["kind"] as VersionKind, owner, sequence: at };
+    });
+  }
+
+  removeVersion({ kind, owner, sequence }: VersionKey): void {
+    const where = "kind = ? AND owner = ? AND sequence = ?";
+    this.#sql.run(`DELETE FROM versions WHERE ${where}`, kind, owner, sequence);
   }
 
   /** Events of an organization, and those of a schema. */

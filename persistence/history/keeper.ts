@@ -35,15 +35,16 @@ import {
   type ArchivedEvent,
   AUDIT_FILE,
   type ChunkHead,
+  onlyDamage,
   packed,
   type PackedChunk,
-  onlyDamage,
   readAuditFile,
   unlessDamaged,
 } from "./archive.ts";
 import { ColumnWriter, movesIn, recordsIn } from "./columns.ts";
 import { EventHistories, SLICE_MOVES, type Slices, type Span } from "./events.ts";
-import { type EventReplay, imageOf } from "./replay.ts";
+import { type EventReplay, imageChunk, imageOf } from "./replay.ts";
+import { removeExpired } from "./retention.ts";
 import { Tail } from "./tail.ts";
 
 /** Bytes of the log in memory, at most; more are archived. */
@@ -101,10 +102,14 @@ export class OpenHistory {
   readonly #options: HistoryOptions;
   #follower: LogFollower | null = null;
   #archiving: Slices<void> | null = null;
+  /** The retention, which comes before archiving. */
+  #expiring: Slices<void> | null = null;
   /** The last batch that was read. */
   #end: ChainMark | null = null;
-  /** Changes of chunks so far: a question begun before one must begin again. */
-  changes = 0;
+  /** Changes of chunks so far; the last one of all events, and those of single events after it. */
+  #changes = 0;
+  #changesOfAll = 0;
+  readonly #changesOf = new Map<string, number>();
   /** True once log and archive have proved to belong together. */
   isProven = false;
 
@@ -167,9 +172,19 @@ export class OpenHistory {
     return this.tail.bytes >= (this.#options.tailBytesMax ?? TAIL_BYTES_MAX);
   }
 
-  /** True between two slices of archiving. */
+  /** True between two slices of archiving, or of the retention. */
   get isArchiving(): boolean {
-    return this.#archiving !== null;
+    return this.#archiving !== null || this.isExpiring;
+  }
+
+  /** True between two slices of the retention. */
+  get isExpiring(): boolean {
+    return this.#expiring !== null;
+  }
+
+  /** @returns The last change of an event's chunks: a question begun before it must begin again. */
+  changesOf(eventId: string): number {
+    return this.#changesOf.get(eventId) ?? this.#changesOfAll;
   }
 
   /** True when another process or thread has added to the archive. */
@@ -184,11 +199,15 @@ export class OpenHistory {
 
   /**
    * Does a slice of moving the records of the tail into the archive: compresses some of them, or at
-   * last writes all, in one transaction. Meanwhile the tail may grow.
+   * last writes all, in one transaction. Meanwhile the tail may grow. First the retention ends.
    * @param mark - The batch that ends the tail; by default the last one that was read.
    * @returns Whether the archive has all records.
    */
   archiveSlice(mark?: ChainMark): boolean {
+    if (this.#expiring !== null) {
+      if (this.#expiring.next().done === true) this.#expiring = null;
+      return false;
+    }
     this.#archiving ??= this.#archive(mark);
     const isDone = this.#archiving.next().done === true;
     if (isDone) this.#archiving = null;
@@ -223,7 +242,8 @@ export class OpenHistory {
       for (const chunk of chunks) archive.putChunk(chunk);
     });
     tail.clear();
-    this.changes += 1;
+    this.#changesOfAll = this.#changes += 1;
+    this.#changesOf.clear();
     for (const partition of partitions) histories.forget(partition);
   }
 
@@ -266,8 +286,7 @@ export class OpenHistory {
       if (record.sequence > until) break;
       if (moves >= movesMax) {
         replay ??= yield* this.#stateAfter(open, last);
-        const { event: row, state } = replay ?? { event: undefined, state: null };
-        const seats = row === undefined ? Infinity : state.partitionOf(row).layout.seatCount;
+        const seats = replay?.event === undefined ? Infinity : replay.seatCount;
         movesMax = Math.max(imageMovesMin, IMAGE_MOVES_PER_SEAT * seats);
         if (moves >= movesMax && replay !== null) {
           close();
@@ -336,45 +355,17 @@ export class OpenHistory {
     tail.clear();
   }
 
-  /**
-   * Removes the chunks before a time. The event keeps an image of that moment.
-   */
-  removeBefore(beforeMs: number): void {
+  /** Refuses questions before a time. The next slices of archiving remove its chunks. */
+  expire(beforeMs: number): void {
+    assert(!this.isArchiving, "chunks are made or removed, one after the other");
     const { archive, histories } = this;
+    const { sliceMoves = SLICE_MOVES, onDamage = () => {} } = this.#options;
     const firstSequence = archive.lastBefore(beforeMs) + 1;
-    if (firstSequence <= archive.row.firstSequence) return;
-    this.changes += 1;
-    archive.commit({ ...archive.row, firstSequence, firstTimeMs: beforeMs }, () => {
-      for (const partition of archive.agedBefore(firstSequence)) {
-        try {
-          this.#removeBefore(partition, firstSequence);
-        } catch (error) {
-          // Its chunks stay, because no image can replace them.
-          onlyDamage(error);
-          this.#options.onDamage?.(error);
-        }
-        histories.forget(partition);
-      }
-      archive.removeOldVersions();
-    });
-  }
-
-  #removeBefore(partition: number, firstSequence: number): void {
-    const { archive, histories } = this;
-    const event = archive.eventAt(partition);
-    if (event === undefined) throw new Malformed(`a row of event ${partition}`, "none");
-    if (event.removed !== null && event.removed < firstSequence) {
-      archive.removeEvent(partition);
-      return;
+    if (firstSequence > archive.row.firstSequence) {
+      archive.commit({ ...archive.row, firstSequence, firstTimeMs: beforeMs }, () => {});
     }
-    const aged = archive.chunksOf(partition).filter(({ last }) => last < firstSequence);
-    const { last: sequence } = aged.at(-1)!;
-    const span = histories.spansOf(event).findLast(({ after }) => after < sequence)!;
-    const replay = drain(histories.at(event, span, sequence));
-    const { lastMs } = archive.chunk(partition, aged.at(-1)!.first);
-    const image = replay.image();
-    archive.removeChunks(partition, sequence + 1);
-    archive.putChunk(imageChunk(partition, { sequence, timeMs: lastMs, image }));
+    const onRemoved = (eventId: string) => this.#changesOf.set(eventId, (this.#changes += 1));
+    this.#expiring = removeExpired({ archive, histories, sliceMoves, onRemoved, onDamage });
   }
 
   close(): void {
@@ -416,19 +407,6 @@ const ANY_TABLE = "SELECT 1 FROM sqlite_schema";
 interface OpenSpan {
   readonly event: ArchivedEvent;
   readonly span: Span;
-}
-
-interface PlacedImage {
-  /** The last record in the image. */
-  readonly sequence: number;
-  readonly timeMs: number;
-  readonly image: Buffer;
-}
-
-/** A chunk without records. */
-function imageChunk(partition: number, { sequence, timeMs, image }: PlacedImage): PackedChunk {
-  const at = { first: sequence, last: sequence, lastMs: timeMs };
-  return packed({ partition, ...at, moves: 0, image, records: new ColumnWriter().pack() });
 }
 
 /** Records after `from` up to `until`; `isNew` when the archive begins with them. */
@@ -535,7 +513,7 @@ export class HistoryKeeper {
   follow(mark: ChainMark): boolean {
     for (;;) {
       const isRead = this.followSlice(mark);
-      const isArchived = this.isFull ? this.archiveSlice() : true;
+      const isArchived = this.isDue ? this.archiveSlice() : true;
       if (isRead === false || isArchived === false) return false;
       if (isRead === true && isArchived === true) return true;
     }
@@ -558,11 +536,21 @@ export class HistoryKeeper {
   }
 
   /**
-   * Does a slice of moving the records that were read into the archive. Never throws.
+   * Does a slice of moving the records that were read into the archive, and then of the retention
+   * when it is due. Never throws.
    * @returns As `followSlice`. Also null after the archive was set aside: the log is to be read again.
    */
   archiveSlice(): boolean | null {
-    return this.#attempt(() => this.#history?.archiveSlice() ?? true);
+    return this.#attempt(() => this.#archiveSlice());
+  }
+
+  #archiveSlice(): boolean {
+    const history = this.#history;
+    if (history === null) return true;
+    if (!history.archiveSlice()) return false;
+    if (!this.#isRetentionDue) return true;
+    this.#applyRetention(history);
+    return false;
   }
 
   /** @returns Null when the work needs another slice, or the file was set aside; false on failure. */
@@ -581,9 +569,16 @@ export class HistoryKeeper {
     }
   }
 
-  /** True when so much was read that it should be archived. */
-  get isFull(): boolean {
-    return this.#history?.isFull ?? false;
+  /** True when so much was read that it should be archived, and until the retention is done. */
+  get isDue(): boolean {
+    const history = this.#history;
+    return history !== null && (history.isFull || history.isExpiring || this.#isRetentionDue);
+  }
+
+  get #isRetentionDue(): boolean {
+    const { days, nowMs } = this.#options;
+    if (days === null || this.#history?.isProven !== true) return false;
+    return nowMs() - this.#retentionMs >= RETENTION_EVERY_MS;
   }
 
   /** Closes the history. Reports the same failure once, however often it happens. */
@@ -638,9 +633,7 @@ export class HistoryKeeper {
     // Questions come with earlier marks, also after the history was opened again.
     if (mark.sequence > (this.#mark?.sequence ?? 0)) this.#mark = mark;
     const history = (this.#history ??= this.#open());
-    if (!history.followSlice(this.#mark!)) return false;
-    if (!history.isArchiving) this.#applyRetention(history);
-    return true;
+    return history.followSlice(this.#mark!);
   }
 
   #open(): OpenHistory {
@@ -689,12 +682,9 @@ export class HistoryKeeper {
 
   #applyRetention(history: OpenHistory): void {
     const { days, nowMs, onReport } = this.#options;
-    if (days === null || nowMs() - this.#retentionMs < RETENTION_EVERY_MS) return;
     this.#retentionMs = nowMs();
     const before = history.archive.row.firstSequence;
-    const beforeMs = nowMs() - days * DAY_MS;
-    if (history.tail.oldestMs < beforeMs) history.flush();
-    history.removeBefore(beforeMs);
+    history.expire(nowMs() - days! * DAY_MS);
     const { firstSequence } = history.archive.row;
     if (firstSequence > before) onReport({ kind: "expired", firstSequence });
   }

@@ -17,7 +17,14 @@ import { type CatalogRecord, RecordType } from "../../engine/records.ts";
 import { State } from "../../engine/state.ts";
 import { Malformed } from "../disk/faults.ts";
 import { decodeImage, encodeImage } from "../snapshot/file.ts";
-import type { ArchivedEvent, Version, VersionKind } from "./archive.ts";
+import {
+  type ArchivedEvent,
+  packed,
+  type PackedChunk,
+  type Version,
+  type VersionKind,
+} from "./archive.ts";
+import { ColumnWriter } from "./columns.ts";
 
 /** Versions of layouts and organizations. */
 export interface Versions {
@@ -193,6 +200,11 @@ export class EventReplay {
     this.state.catalog.put({ table: "organizations", row });
   }
 
+  /** Seats of an existing event. */
+  get seatCount(): number {
+    return this.state.partitionOf(this.event!).layout.seatCount;
+  }
+
   /** The event as it is, to begin another replay with. Cost: O(seats). */
   image(): Buffer {
     const { event, state, sequence, last } = this;
@@ -246,4 +258,20 @@ export interface EffectReport {
 /** The members of a listing of seats. */
 function organizationOf(id: number, { body }: Version): OrganizationRow {
   return { id, ...(JSON.parse(String(body)) as object) } as OrganizationRow;
+}
+
+interface PlacedImage {
+  /** The last record in the image. */
+  readonly sequence: number;
+  readonly timeMs: number;
+  readonly image: Buffer;
+}
+
+/** @returns A chunk without records. Cost: compresses it. */
+export function imageChunk(
+  partition: number,
+  { sequence, timeMs, image }: PlacedImage,
+): PackedChunk {
+  const at = { first: sequence, last: sequence, lastMs: timeMs };
+  return packed({ partition, ...at, moves: 0, image, records: new ColumnWriter().pack() });
 }

@@ -312,7 +312,7 @@ function seatsOf(numbers: Float64Array): SeatAfter[] {
 
 interface Begun {
   readonly history: OpenHistory;
-  /** `OpenHistory.changes` then. */
+  /** `OpenHistory.changesOf` the event then. */
   readonly changes: number;
   readonly steps: Slices<Outcome>;
 }
@@ -410,7 +410,7 @@ class Questions {
   #run(): void {
     if (this.#hasEnded) return;
     this.#turns.turn((step) => step());
-    if (this.#keeper.isFull && !this.#isArchiving) {
+    if (this.#keeper.isDue && !this.#isArchiving) {
       this.#isArchiving = true;
       this.#turns.push(OF_LOG, () => (this.#isArchiving = this.#keeper.archiveSlice() === null));
     }
@@ -440,17 +440,18 @@ class Questions {
   /** @returns The answer; null when the question needs more slices. */
   #slice(work: Work): Outcome | null {
     const keeper = this.#keeper;
-    const { slices } = work;
+    const { slices, question } = work;
+    const eventId = "eventId" in question ? question.eventId : "";
     const isBegun = slices !== null && slices.history === keeper.history;
-    if (!isBegun || slices.changes !== slices.history.changes) {
+    if (!isBegun || slices.changes !== slices.history.changesOf(eventId)) {
       if (work.mark === null) return { gap: AuditGap.NO_EVENT, extent: null };
       const isRead = keeper.followSlice(markOf(work.mark));
       if (isRead !== true) return isRead === null ? null : UNAVAILABLE;
       const history = keeper.history!;
-      const { answers, changes } = history;
+      const changes = history.changesOf(eventId);
       // Its places among the maps that are built are free again.
       slices?.steps.return(UNAVAILABLE);
-      work.slices = { history, changes, steps: answers.answer(work.question) };
+      work.slices = { history, changes, steps: history.answers.answer(question) };
     }
     const { done, value } = work.slices!.steps.next();
     return done === true ? value : null;

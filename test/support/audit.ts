@@ -57,6 +57,12 @@ export class Book extends OpenHistory {
     this.flush(markAt(this.sequence));
   }
 
+  /** Applies the retention. */
+  removeBefore(beforeMs: number): void {
+    this.expire(beforeMs);
+    while (this.isExpiring) this.archiveSlice();
+  }
+
   answer(question: AuditQuestion): AuditOutcome<AuditAnswers[AuditTopic]> {
     return drain(this.answers.answer(question));
   }

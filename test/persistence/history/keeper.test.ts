@@ -532,8 +532,8 @@ test("the retention meets a damaged chunk → it is reported and stays, and othe
   keeper.close();
   const firstSequence = mark.sequence + 1;
   expect(reports).toEqual([
-    { kind: "damaged", part: expect.stringContaining("of chunks") },
     { kind: "expired", firstSequence },
+    { kind: "damaged", part: expect.stringContaining("of chunks") },
   ]);
   const file = openSqlWriter(path.join(folder, AUDIT_FILE));
   const counts = file.list("SELECT sum(moves) AS moves FROM chunks GROUP BY partition");

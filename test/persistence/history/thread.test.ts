@@ -167,21 +167,28 @@ test("a thread that cannot start is reported, and its questions are answered at 
   expect(reports).toMatchObject([{ kind: "failed", failure }]);
 });
 
+interface Clocked {
+  readonly days: number | null;
+  readonly nowMs: () => number;
+}
+
+const NO_RETENTION: Clocked = { days: null, nowMs: () => 0 };
+
 /** The program in this thread: a slice for each `run`. */
-async function local(sliceMoves?: number) {
+async function local(sliceMoves?: number, { days, nowMs }: Clocked = NO_RETENTION) {
   const { folder, process } = await storeWithTrail(40);
   const answered: number[] = [];
   const said: FromWorker<HistoryProgram>[] = [];
   const tasks: (() => void)[] = [];
   const state = { hasEnded: false };
-  const data = { folder, storeId: STORE_ID, days: null };
+  const data = { folder, storeId: STORE_ID, days };
   const service = new LocalThread<ToWorker<HistoryProgram>, FromWorker<HistoryProgram>>({
     serve: (port) =>
       serveHistory(port, {
         ...data,
         disk: realDisk,
         soon: (task) => void tasks.push(task),
-        nowMs: () => 0,
+        nowMs,
         ...(sliceMoves === undefined ? {} : { sliceMoves }),
       }),
     events: {
@@ -294,6 +301,35 @@ test("a question during archiving → it is answered between two slices", async 
   ask(2, "1", OWNER);
   while (tasks.length > 0) run();
   expect(answered).toEqual([2, 1]);
+});
+
+/** The event that the retention comes to last. */
+function lastEventOf(folder: string): string {
+  const sql = openSqlWriter(path.join(folder, AUDIT_FILE));
+  const row = sql.row("SELECT eventId FROM events WHERE removed IS NULL ORDER BY partition DESC");
+  sql.close();
+  return String(row!["eventId"]);
+}
+
+test("a question during the retention → it is answered between two slices", async () => {
+  let nowMs = history.records[0]!.timeMs;
+  const { folder, service, ask, run, answered, said, mark, tasks } = await local(3, {
+    days: 1,
+    nowMs: () => nowMs,
+  });
+  service.post({ id: 1, name: "follow", argument: { mark, isIdle: true } });
+  while (tasks.length > 0) run();
+  nowMs = history.records[mark.sequence - 20]!.timeMs + 86_400_000;
+  service.post({ id: 2, name: "follow", argument: { mark, isIdle: true } });
+  const hasExpired = () => said.some((one) => "event" in one);
+  while (!hasExpired()) run();
+  const last = lastEventOf(folder);
+  ask(3, "1", { ...ALL, eventId: last });
+  while (tasks.length > 0) run();
+  expect(answered).toEqual([1, 3, 2]);
+  ask(4, "1", { ...ALL, eventId: last });
+  while (tasks.length > 0) run();
+  expect(outcomeIn(said, 3)).toEqual(outcomeIn(said, 4));
 });
 
 test("a damaged chunk → its past is gone, an operator hears, and others are answered", async () => {
