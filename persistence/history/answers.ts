@@ -86,7 +86,9 @@ export class Answers {
     const { extent } = this;
     if (question.about === "reply") return { gap: null, value: this.#replyOf(question.id), extent };
     const event = this.#histories.eventOf(question.eventId);
-    if (event === undefined) return { gap: AuditGap.NO_EVENT, extent };
+    // The retention may have removed a part of a deleted event.
+    const isGone = (event?.removed ?? Infinity) < extent.firstSequence;
+    if (event === undefined || isGone) return { gap: AuditGap.NO_EVENT, extent };
     switch (question.about) {
       case "owner":
         return { gap: null, value: event.organizationId, extent };

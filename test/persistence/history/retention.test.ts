@@ -1,4 +1,5 @@
 /** The retention in slices: their size, kills between them, and damage. */
+import { isDeepStrictEqual } from "node:util";
 import { expect, test } from "vitest";
 import { openSqlWriter, type SqlFile } from "../../../persistence/disk/sqlite.ts";
 import { AUDIT_FILE } from "../../../persistence/history/archive.ts";
@@ -42,7 +43,7 @@ function counting(transactions: string[][]): (path: string) => SqlFile {
 /** An archive with many chunks for each event. */
 function archived(open = openSqlWriter): Book {
   const book = openBook(undefined, { openSql: open, ...OPTIONS });
-  for (let end = 40; end < kept.length + 40; end += 40) {
+  for (let end = 10; end < kept.length + 10; end += 10) {
     book.feed(kept.slice(0, end));
     book.archiveAll();
   }
@@ -63,6 +64,13 @@ function pastsOf(book: Book): unknown {
       maps.push(areas.gap ?? pastMapOf(book, eventId, at));
     }
     return { rows, maps };
+  });
+}
+
+/** The maps at the time of the boundary: an idle event has no record after its image. */
+function firstMapsOf(book: Book): unknown {
+  return eventIds.map((eventId) => {
+    return book.answer({ about: "areas", eventId, moment: { timeMs: beforeMs } });
   });
 }
 
@@ -90,12 +98,16 @@ test("a kill between any two slices of the retention → nothing is lost, and th
   const whole = archived();
   whole.removeBefore(beforeMs);
   const wanted = pastsOf(whole);
+  const firstMaps = firstMapsOf(whole);
   const end = rowsIn(whole);
   const book = archived();
   for (let kills = 0; ; kills++) {
     const again = openBook(book.folder, OPTIONS);
     again.expire(beforeMs);
-    for (let slices = 0; slices < 4 * kills && again.isExpiring; slices++) again.archiveSlice();
+    for (let slices = 0; slices < 4 * kills && again.isExpiring; slices++) {
+      again.archiveSlice();
+      expect(firstMapsOf(again)).toEqual(firstMaps);
+    }
     expect(pastsOf(again)).toEqual(wanted);
     if (again.isExpiring) continue;
     expect(kills).toBeGreaterThan(3);
@@ -115,6 +127,23 @@ function rowsIn({ folder }: Book): unknown {
   sql.close();
   return rows;
 }
+
+test("an event loses chunks → only questions about it begin again", () => {
+  const book = archived();
+  const changes = new Map(eventIds.map((eventId) => [eventId, book.changesOf(eventId)]));
+  const chunksOf = (eventId: string) => {
+    const event = book.archive.eventOf(eventId);
+    return event === undefined ? [] : book.archive.chunksOf(event.partition);
+  };
+  const before = new Map(eventIds.map((eventId) => [eventId, chunksOf(eventId)]));
+  book.removeBefore(beforeMs);
+  const isSame = eventIds.map((eventId) => {
+    const isKept = isDeepStrictEqual(chunksOf(eventId), before.get(eventId));
+    expect(book.changesOf(eventId) === changes.get(eventId)).toBe(isKept);
+    return isKept;
+  });
+  expect(new Set(isSame)).toEqual(new Set([true, false]));
+});
 
 test("the time of a chunk is damaged → nothing is removed too early", () => {
   const book = archived();
