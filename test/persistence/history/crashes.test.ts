@@ -48,6 +48,7 @@ const STEPS_MAX = 200;
 const BATCH_ONCE = 20;
 const RETENTION_ONCE = 200;
 const SECTOR_BYTES = 512;
+const WAL_HEAD_BYTES = 32;
 const DAY_MS = 86_400_000;
 const QUERY = { sort: [], offset: 0, limit: 10_000 } as const;
 
@@ -238,7 +239,10 @@ class CrashRun {
     // The file itself changes only after the write-ahead log was synced.
     const isCheckpoint = !before.get(file!)!.equals(after.get(file!)!);
     const mixed = isCheckpoint ? file! : wal!;
-    const bytes = this.#mix(before.get(mixed) ?? Buffer.alloc(0), after.get(mixed)!);
+    const old = Buffer.from(before.get(mixed) ?? []);
+    // SQLite syncs the head of a log that begins again before it overwrites a frame.
+    if (!isCheckpoint) after.get(mixed)!.copy(old, 0, 0, WAL_HEAD_BYTES);
+    const bytes = this.#mix(old, after.get(mixed)!);
     return new Map([...(isCheckpoint ? after : before), [mixed, bytes]]);
   }
 
@@ -247,8 +251,8 @@ class CrashRun {
     const mixed = Buffer.from(after);
     const changed = [];
     for (let at = 0; at < after.length; at += SECTOR_BYTES) {
-      const [old, late] = [before, after].map((one) => one.subarray(at, at + SECTOR_BYTES));
-      if (!old!.equals(late!)) changed.push(at);
+      const [early, late] = [before, after].map((one) => one.subarray(at, at + SECTOR_BYTES));
+      if (!early!.equals(late!)) changed.push(at);
     }
     const isPrefix = random.below(2) === 0;
     const until = random.below(changed.length + 1);
