@@ -4,10 +4,10 @@
  */
 import { drain } from "../../engine/inventory/steps.ts";
 import { SeatState } from "../../engine/inventory/states.ts";
-import type { AuditGap, ChangePage, TrailExtent } from "../../engine/queries/history.ts";
+import { AuditGap, type ChangePage, type TrailExtent } from "../../engine/queries/history.ts";
 import type { StorePlace } from "../disk/data-folder.ts";
 import { openSqlReader } from "../disk/sqlite.ts";
-import type { ArchivedEvent } from "./archive.ts";
+import { type ArchivedEvent, unlessDamaged } from "./archive.ts";
 import { OpenHistory, TAIL_BYTES_MAX } from "./keeper.ts";
 
 /** An event, which may have been deleted since. */
@@ -63,15 +63,20 @@ export class FollowedHistory {
     return [...changed].flatMap((partition) => this.eventAt(partition) ?? []);
   }
 
-  /** @returns Null for an event that the history does not have any more. */
+  /** @returns Null for an event that the history does not have any more, or in a damaged row. */
   eventAt(partition: number): ArchivedEvent | null {
     const { archive, tail } = this.#history;
-    return tail.changes.events.get(partition) ?? archive.eventAt(partition) ?? null;
+    const changed = tail.changes.events.get(partition);
+    return changed ?? unlessDamaged(() => archive.eventAt(partition)) ?? null;
   }
 
   /** As the question about changes. */
   page({ partition }: FollowedEvent, since: number, limit: number): ChangePage | AuditGap {
-    return drain(this.#history.answers.changes(this.eventAt(partition)!, since, limit));
+    const { answers } = this.#history;
+    const event = this.eventAt(partition)!;
+    const read = () => unlessDamaged(() => drain(answers.changes(event, since, limit)));
+    // The thread of the history may have replaced a chunk during the first reading.
+    return read() ?? read() ?? AuditGap.DAMAGED;
   }
 
   /** @returns What is ACTIVE or LOCKED after a record. Cost: O(places, and moves since an image). */

@@ -5,7 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import type { WebhookFilter, WebhookType } from "../../engine/catalog.ts";
-import type { EventChange } from "../../engine/queries/history.ts";
+import { AuditGap, type EventChange } from "../../engine/queries/history.ts";
 import type { FollowedHistory } from "../../persistence/history/followed.ts";
 import type {
   DeliveryFile,
@@ -240,6 +240,12 @@ export class Courier {
       emit("report", `a webhook misses changes of the event ${eventId}: the trail has lost them`);
     }
     const page = trail.page(event, since, CHANGES_MAX);
+    if (page === AuditGap.DAMAGED) {
+      emit(
+        "report",
+        `a webhook misses changes of the event ${eventId}: the trail is damaged there`,
+      );
+    }
     if (typeof page !== "object") return file.removeLane(lane);
     // Later ones come to a lane when they are followed.
     const changes = page.changes.filter(({ sequence }) => sequence <= file.followed);

@@ -375,3 +375,21 @@ test("a lane whose event the trail has lost is removed, and others are sent", as
   await sending.run();
   expect([sending.sent.length, sending.file.laneCount]).toEqual([1, 0]);
 });
+
+test("the past of an event is damaged → its changes are missed, and others are sent", async () => {
+  const sending = new Sending(HALL);
+  const { world } = sending;
+  sending.create();
+  const other = addEvent(sending, 1);
+  const assignmentId = world.createPrice("Late", other);
+  const seats = [{ objectId: world.labels.idOf("A2"), assignmentId }];
+  sending.book("lock", world.selection("A", "A1"));
+  const body = { seats, groupOfSeats: [] };
+  world.must("assignPrices", world.caller, { eventId: other, body });
+  sending.follow();
+  sending.damage(world.eventId);
+  await sending.run();
+  expect(sending.sent.map(({ eventId }) => eventId)).toEqual([other]);
+  expect(sending.reports).toEqual([expect.stringContaining("the trail is damaged there")]);
+  expect(sending.file.laneCount).toBe(0);
+});

@@ -5,6 +5,8 @@ import type { WebhookRow } from "../../../engine/catalog.ts";
 import type { StateSelection, WebhookBody } from "../../../engine/bodies.ts";
 import { FollowedHistory } from "../../../persistence/history/followed.ts";
 import { realDisk } from "../../../persistence/disk/disk.ts";
+import { openSqlWriter } from "../../../persistence/disk/sqlite.ts";
+import { AUDIT_FILE } from "../../../persistence/history/archive.ts";
 import { DeliveryFile } from "../../../persistence/deliveries.ts";
 import type { Attempt, AttemptResult } from "../../../server/webhooks/attempt.ts";
 import { Courier, type CourierPorts } from "../../../server/webhooks/courier.ts";
@@ -33,6 +35,7 @@ export class Sending {
   readonly world: World;
   readonly journal = new MemoryJournal();
   readonly sent: Sent[] = [];
+  readonly reports: string[] = [];
   readonly disabled: [webhookId: number, reason: string][] = [];
   nowMs = START_MS;
   /** The receivers' answer; null for none. */
@@ -76,6 +79,7 @@ export class Sending {
   }
 
   #hear(event: string, value: unknown): void {
+    if (event === "report") this.reports.push(String(value));
     if (event !== "disable") return;
     const { webhookId, reason } = value as GivenUp;
     this.disabled.push([webhookId, reason]);
@@ -119,6 +123,14 @@ export class Sending {
     // There is no log that the courier could follow.
     this.#book.feed(this.journal.kept);
     this.#book.archiveAll();
+  }
+
+  /** Damages the chunks of an event. */
+  damage(eventId: string): void {
+    const sql = openSqlWriter(path.join(this.#folder, AUDIT_FILE));
+    const partition = "(SELECT partition FROM events WHERE eventId = ?)";
+    sql.run(`UPDATE chunks SET digest = digest + 1 WHERE partition = ${partition}`, eventId);
+    sql.close();
   }
 
   /** @param until - The last record when the courier was last told of the webhooks. */
