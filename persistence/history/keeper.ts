@@ -481,6 +481,8 @@ export class HistoryKeeper {
   #mark: ChainMark | null = null;
   /** Time of the last retention. */
   #retentionMs = -Infinity;
+  /** The retention follows once the tail is archived. */
+  #mustExpire = false;
   /** True once the file was replaced. If the new one is unusable too, the file is not at fault. */
   #isRebuilt = false;
   /** Damage to a log is permanent while it is in use. */
@@ -547,8 +549,14 @@ export class HistoryKeeper {
   #archiveSlice(): boolean {
     const history = this.#history;
     if (history === null) return true;
+    if (this.#isRetentionDue) {
+      // Also when it fails, for example on a full disk: questions go on, and it is due in an hour.
+      this.#retentionMs = this.#options.nowMs();
+      this.#mustExpire = true;
+    }
     if (!history.archiveSlice()) return false;
-    if (!this.#isRetentionDue) return true;
+    if (!this.#mustExpire) return true;
+    this.#mustExpire = false;
     this.#applyRetention(history);
     return false;
   }
@@ -572,7 +580,8 @@ export class HistoryKeeper {
   /** True when so much was read that it should be archived, and until the retention is done. */
   get isDue(): boolean {
     const history = this.#history;
-    return history !== null && (history.isFull || history.isExpiring || this.#isRetentionDue);
+    if (history === null) return false;
+    return history.isFull || history.isExpiring || this.#mustExpire || this.#isRetentionDue;
   }
 
   get #isRetentionDue(): boolean {
@@ -601,6 +610,7 @@ export class HistoryKeeper {
   close(): void {
     const history = this.#history;
     this.#history = null;
+    this.#mustExpire = false;
     history?.close();
   }
 
@@ -682,7 +692,6 @@ export class HistoryKeeper {
 
   #applyRetention(history: OpenHistory): void {
     const { days, nowMs, onReport } = this.#options;
-    this.#retentionMs = nowMs();
     const before = history.archive.row.firstSequence;
     history.expire(nowMs() - days! * DAY_MS);
     const { firstSequence } = history.archive.row;

@@ -21,7 +21,7 @@ import {
   readHistory,
 } from "../../../persistence/history/keeper.ts";
 import { type Disk, realDisk } from "../../../persistence/disk/disk.ts";
-import { openSqlWriter, STATEMENTS_MAX } from "../../../persistence/disk/sqlite.ts";
+import { openSqlWriter, SqlFault, STATEMENTS_MAX } from "../../../persistence/disk/sqlite.ts";
 import { verifyFolder } from "../../../persistence/rescue/verify.ts";
 import { ProcessDied } from "../../support/disk/process-disk.ts";
 import { STORE_ID } from "../log/log-fixture.ts";
@@ -560,6 +560,33 @@ test("SQLite finds the file damaged only while archiving → it is set aside and
   ]);
   expect(auditedSequence(realDisk, folder, STORE_ID)).toBe(process.durable);
   expect(rowsIn(folder).rows).toEqual(rowsOf(process.durable));
+});
+
+test("the disk is full when the retention is due → it fails once, and questions go on", async () => {
+  const { folder, process } = await archivedStore();
+  await process.commit(5, 10);
+  const full = new SqlFault("database or disk is full", "SQLITE_FULL", null);
+  const reports: AuditReport[] = [];
+  const keeper = new HistoryKeeper({
+    disk: realDisk,
+    folder,
+    storeId: STORE_ID,
+    days: 1,
+    nowMs: () => history.records[process.durable - 1]!.timeMs + DAY_MS,
+    onReport: (report) => void reports.push(report),
+    openSql: (name) => {
+      const sql = openSqlWriter(name);
+      const execute = (text: string) => {
+        if (text === "BEGIN IMMEDIATE") throw full;
+        sql.execute(text);
+      };
+      return { ...sql, statementCount: 0, execute };
+    },
+  });
+  expect(keeper.follow(process.journal.mark!)).toBe(false);
+  for (let i = 0; i < 2; i++) expect(keeper.follow(process.journal.mark!)).toBe(true);
+  expect(reports).toEqual([{ kind: "failed", failure: full.message }]);
+  keeper.close();
 });
 
 test("an archive of a newer format with other tables → it is refused, and stays as it is", async () => {
