@@ -34,7 +34,7 @@ import { STORE_ID } from "../log/log-fixture.ts";
 import { folderOf, removeFolder, StoreProcess } from "../store/store-fixture.ts";
 import { eventIdsIn } from "./history-fixture.ts";
 
-const CRASHES = Number(process.env["FRONTROW_ARCHIVE_CRASHES"] ?? 150);
+const CRASHES = Number(process.env["FRONTROW_ARCHIVE_CRASHES"] ?? 60);
 const SEED = Number(process.env["FRONTROW_ARCHIVE_SEED"] ?? 1);
 const RECORDS = 500;
 /** Archives of one log: most of a seed's time goes into its log. */

@@ -104,7 +104,7 @@ test("a kill between any two slices of the retention → nothing is lost, and th
   for (let kills = 0; ; kills++) {
     const again = openBook(book.folder, OPTIONS);
     again.expire(beforeMs);
-    for (let slices = 0; slices < 4 * kills && again.isExpiring; slices++) {
+    for (let slices = 0; slices < 12 * kills && again.isExpiring; slices++) {
       again.archiveSlice();
       expect(firstMapsOf(again)).toEqual(firstMaps);
     }
