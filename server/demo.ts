@@ -114,12 +114,12 @@ export function describeDemo(
     `  guide      ${baseUrl}/docs`,
     "",
   ];
-  const seats = twoFreeSeats(state.partitionOf(event));
-  const lines = seats.length < 2 ? [SOLD_OUT] : commandsToPaste({ ...access, event, seats });
+  const seats = freeSeats(state.partitionOf(event));
+  const lines = seats.length === 0 ? [SOLD_OUT] : commandsToPaste({ ...access, event, seats });
   return [...known, ...lines, ""].join("\n");
 }
 
-const SOLD_OUT = "No two adjacent seats are left: start on another data folder to try again.";
+const SOLD_OUT = "No seat is left: start on another data folder to try again.";
 
 interface Trial extends DemoAccess {
   readonly event: EventRow;
@@ -135,7 +135,7 @@ function commandsToPaste({ baseUrl, keyFile, event, seats }: Trial): string[] {
     `curl -s -X POST '${api}/booking/${call}?eventId=${event.id}' ${key} ` +
     `-H 'Content-Type: application/json' -d '${selection}'`;
   return [
-    "Lock two seats, buy them, and list the latest changes:",
+    `Lock ${seats.length === 1 ? "a seat, buy it" : "two seats, buy them"}, and list the latest changes:`,
     "",
     post("lock"),
     post("sale"),
@@ -152,14 +152,13 @@ function isDemo({ name }: OrganizationRow): boolean {
   return name === ORGANIZATION;
 }
 
-/** Ids of the first two adjacent seats that are ACTIVE; empty when there are none. */
-function twoFreeSeats({ layout, state }: Partition): number[] {
-  for (let seat = 0; seat < layout.seatCount; seat++) {
-    const next = layout.nextSeat[seat]!;
-    if (next === NONE || state[seat] !== SeatState.ACTIVE) continue;
-    if (state[next] === SeatState.ACTIVE) return [layout.seatIds[seat]!, layout.seatIds[next]!];
-  }
-  return [];
+/** Ids of two seats that are ACTIVE, neighbours if there are any; of one, or none, at the end. */
+function freeSeats({ layout, state }: Partition): number[] {
+  const isFree = (seat: number) => seat !== NONE && state[seat] === SeatState.ACTIVE;
+  const free = [...layout.seatIds.keys()].filter(isFree);
+  const first = free.find((seat) => isFree(layout.nextSeat[seat]!));
+  const pair = first === undefined ? free.slice(0, 2) : [first, layout.nextSeat[first]!];
+  return pair.map((seat) => layout.seatIds[seat]!);
 }
 
 // The small theatre of the demo: stalls with an aisle, a balcony, two tables and a standing pit.
