@@ -21,21 +21,20 @@ RUN npm run build \
   && npm prune --omit=dev --ignore-scripts \
   && npm pack --ignore-scripts \
   && mkdir /app \
-  && tar --extract --file frontrow-*.tgz --directory /app --strip-components=1 \
+  && tar --extract --file frontrow-server-*.tgz --directory /app --strip-components=1 \
   && mv node_modules /app/ \
   && rm -rf /app/node_modules/better-sqlite3/build/Release/obj*
 
 FROM node:${NODE_VERSION}-trixie-slim
-RUN install --directory --owner=node --group=node --mode=0700 /data
+RUN install --directory --owner=node --group=node --mode=0700 /data \
+  && ln -s /app/dist/server/cli.js /usr/local/bin/frontrow
 COPY --from=build /app /app
 ENV NODE_ENV=production FRONTROW_HOST=0.0.0.0 FRONTROW_DATA=/data
-# As in server/ops/frontrow.service.
-ENV MALLOC_MMAP_THRESHOLD_=1048576 MALLOC_TRIM_THRESHOLD_=1048576
 USER node
 VOLUME /data
 EXPOSE 8080
 # The process is up. While it recovers a large log it says so, too.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:8080/healthz').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["node", "/app/dist/server/cli.js"]
+ENTRYPOINT ["frontrow"]
 CMD ["serve"]

@@ -2,7 +2,9 @@
 import { createRequire } from "node:module";
 import type { Command } from "commander";
 
-const manifest = createRequire(import.meta.url)("frontrow/package.json") as { version: string };
+const manifest = createRequire(import.meta.url)("@frontrow/server/package.json") as {
+  version: string;
+};
 
 export const version: string = manifest.version;
 

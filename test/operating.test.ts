@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { CLI, startServer, temporaryFolder } from "./support/server-process.ts";
+import { ROOT, startServer, temporaryFolder } from "./support/server-process.ts";
 
 const PAGE = fs.readFileSync("server/OPERATING.md", "utf8");
 const README = fs.readFileSync("README.md", "utf8");
@@ -32,7 +32,7 @@ async function modelStore(): Promise<typeof model> {
   await server.kill("SIGTERM");
   model.backup = path.join(place, "backup");
   model.folder = server.folder;
-  const backup = `"${process.execPath}" "${CLI}" backup "${model.folder}" "${model.backup}"`;
+  const backup = `frontrow backup "${model.folder}" "${model.backup}"`;
   expect((await run(backup, place)).code).toBe(0);
   return model;
 }
@@ -66,11 +66,7 @@ interface Ended {
 }
 
 function run(commands: string, cwd: string): Promise<Ended> {
-  const bin = path.join(cwd, "bin");
-  fs.mkdirSync(bin, { recursive: true });
-  const npx = `#!/bin/sh\nshift\nexec "${process.execPath}" "${CLI}" "$@"\n`;
-  fs.writeFileSync(path.join(bin, "npx"), npx, { mode: 0o755 });
-  const env = { ...process.env, PATH: `${bin}:${process.env["PATH"]}` };
+  const env = { ...process.env, PATH: `${path.join(ROOT, "dist")}:${process.env["PATH"]}` };
   const child = spawn("bash", ["-e", "-c", commands], { cwd, env });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
@@ -82,7 +78,7 @@ function run(commands: string, cwd: string): Promise<Ended> {
 }
 
 test("every command of the manual is in a tested block, and every situation is used", () => {
-  const commands = PAGE.match(/^npx frontrow .*$/gm) ?? [];
+  const commands = PAGE.match(/^frontrow .*$/gm) ?? [];
   expect(commands.length).toBeGreaterThan(8);
   for (const command of commands) {
     expect(

@@ -1,5 +1,5 @@
 /**
- * `frontrow/client`. Booking commands over one connection: commands of the same moment share
+ * `@frontrow/client`. Booking commands over one connection: commands of the same moment share
  * frames. After a break, unanswered commands are sent again with their idempotency keys, so each
  * has its one effect.
  */

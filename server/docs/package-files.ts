@@ -6,7 +6,7 @@ import { gzipSync } from "node:zlib";
 import { type Answer, inflated } from "../http/answers.ts";
 
 const { resolve } = createRequire(import.meta.url);
-const ROOT = path.dirname(resolve("frontrow/package.json"));
+const ROOT = path.dirname(resolve("@frontrow/server/package.json"));
 
 const TYPES: Readonly<Record<string, string>> = {
   css: "text/css; charset=utf-8",

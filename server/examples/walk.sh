@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # From a tenant token to a sold pair of seats, one call after the other.
 #
-#   FRONTROW_TENANT_TOKEN=a-token-of-your-own npx frontrow serve --data ./my-data &
+#   FRONTROW_TENANT_TOKEN=a-token-of-your-own frontrow serve --data ./my-data &
 #   FRONTROW_TENANT_TOKEN=a-token-of-your-own server/examples/walk.sh
 #
 # FRONTROW_URL names another server than http://127.0.0.1:8080.

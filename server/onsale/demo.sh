@@ -7,7 +7,7 @@
 # Flags are passed to `frontrow onsale`.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-frontrow=dist/server/cli.js
+frontrow=dist/frontrow
 folder=$(mktemp -d "${TMPDIR:-/tmp}/frontrow-demo-XXXXXX")
 processes=()
 
@@ -21,7 +21,7 @@ trap clean_up EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
-node $frontrow serve --demo --port 0 --data "$folder/data" > "$folder/out" 2> "$folder/log" &
+$frontrow serve --demo --port 0 --data "$folder/data" > "$folder/out" 2> "$folder/log" &
 processes+=($!)
 until grep -q '^curl ' "$folder/out"; do
   kill -0 "${processes[0]}" 2> /dev/null || { cat "$folder/log" >&2; exit 1; }
@@ -31,6 +31,6 @@ key=$(sed 's/^X-API-Key: //' "$folder/data/demo-key")
 url=$(sed -n 's/^frontrow listening on //p' "$folder/out")
 
 # In the background, because the shell handles a signal only while it waits.
-FRONTROW_KEY=$key node $frontrow onsale --url "$url" --layout server/examples/arena.json.gz "$@" &
+FRONTROW_KEY=$key $frontrow onsale --url "$url" --layout server/examples/arena.json.gz "$@" &
 processes+=($!)
 wait "${processes[1]}"

@@ -9,8 +9,9 @@ set -eu
 cd "$(dirname "$0")/../.."
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-mkdir "$folder/frontrow"
-node - "$folder/frontrow" << 'JS'
+root=$folder/@frontrow/server   # npm names the program after its folder
+mkdir -p "$root"
+node - "$root" << 'JS'
 const { readFileSync, writeFileSync } = require("node:fs");
 const [, , folder] = process.argv;
 const [manifest, lock] = ["package.json", "package-lock.json"].map((file) => {
@@ -23,5 +24,5 @@ for (const { file, content } of [manifest, lock]) {
   writeFileSync(`${folder}/${file}`, JSON.stringify(content));
 }
 JS
-cd "$folder/frontrow"
+cd "$root"
 npm sbom --sbom-format cyclonedx --package-lock-only

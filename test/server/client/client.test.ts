@@ -1,4 +1,4 @@
-/** `frontrow/client`: booking commands against a real server. */
+/** `@frontrow/client`: booking commands against a real server. */
 import { WebSocket } from "undici";
 import { expect, onTestFinished, test } from "vitest";
 import { CommandClient, type CommandClientOptions } from "../../../server/client/client.ts";

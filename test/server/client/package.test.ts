@@ -1,8 +1,11 @@
 /** The package's promises about the client hold for the build. */
 import { execFile } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import { promisify } from "node:util";
-import { expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startServer } from "../../support/server-process.ts";
 
 const CONFIG = "server/client/api-extractor.json";
 const REPORT = "server/client/client.api.md";
@@ -15,15 +18,76 @@ test("the report of the client's types is up to date: npm run api renews it", as
   expect(readFileSync(REPORT, "utf8")).toContain("class CommandClient");
 });
 
-test("frontrow/client is exported", async () => {
-  const program = 'import("frontrow/client").then((all) => console.log(Object.keys(all).join()))';
-  const { stdout } = await run(process.execPath, ["--eval", program]);
-  expect(stdout.trim().split(",").sort()).toEqual([
-    "CommandClient",
-    "ConnectionRefused",
-    "OutcomeUnknown",
-    "StreamClient",
-  ]);
+describe("@frontrow/client, packed and installed in an empty project", () => {
+  const project = mkdtempSync(path.join(tmpdir(), "frontrow-client-"));
+  const inProject = (command: string, ...args: readonly string[]) =>
+    run(command, args, { cwd: project });
+
+  beforeAll(async () => {
+    const { stdout } = await run("server/client/pack.sh", [project]);
+    const packed = stdout.trim().split("\n").at(-1)!;
+    writeFileSync(path.join(project, "package.json"), "{}");
+    await inProject("npm", "install", "--offline", "--no-audit", "--no-fund", `./${packed}`);
+  });
+  afterAll(() => rmSync(project, { recursive: true }));
+
+  test.each([
+    ["ES module", "program.mjs", 'import * as all from "@frontrow/client";'],
+    ["CommonJS module", "program.cjs", 'const all = require("@frontrow/client");'],
+  ])("imported from an %s → its two clients and two errors", async (_, name, line) => {
+    writeFileSync(path.join(project, name), `${line}\nconsole.log(Object.keys(all).sort().join())`);
+    const { stdout } = await inProject(process.execPath, name);
+    expect(stdout.trim()).toBe("CommandClient,ConnectionRefused,OutcomeUnknown,StreamClient");
+  });
+
+  test("a lock through the package → SOLD on a real server", async () => {
+    const server = await startServer({ args: ["--demo"] });
+    const target = `/api/private/v2.0/events/${server.eventId}/seats/?sort=state&size=1`;
+    const page = (await (await server.request("GET", target)).json()) as {
+      readonly content: readonly { readonly seatId: number }[];
+    };
+    const booking = { eventId: server.eventId, seats: [{ id: page.content[0]!.seatId }] };
+    const program = `import { CommandClient } from "@frontrow/client";
+      const client = new CommandClient(${JSON.stringify({ url: server.url, key: server.key })});
+      const results = [];
+      for (const call of ["lock", "sale"]) results.push(await client[call](${JSON.stringify(booking)}));
+      console.log(results.map(({ ok }) => ok).join());
+      await client.close();`;
+    writeFileSync(path.join(project, "sale.mjs"), program);
+    const { stdout } = await inProject(process.execPath, "sale.mjs");
+    expect(stdout.trim()).toBe("true,true");
+  });
+
+  test("TypeScript accepts a program that uses it", async () => {
+    const program =
+      'import { CommandClient } from "@frontrow/client";\n' +
+      "export const isSold = async (client: CommandClient, eventId: string): Promise<boolean> =>\n" +
+      "  (await client.sale({ eventId, seats: [{ id: 1 }] })).ok;\n";
+    writeFileSync(path.join(project, "program.mts"), program);
+    const tsc = path.resolve("node_modules/typescript/bin/tsc");
+    const types = ["--types", "node", "--typeRoots", path.resolve("node_modules/@types")];
+    const modules = ["--module", "node16", "--target", "es2023", "--strict", "--noEmit", ...types];
+    const { stdout } = await inProject(process.execPath, tsc, ...modules, "program.mts");
+    expect(stdout).toBe("");
+  });
+
+  test("a bundle for browsers has no file for Node, and the package no dependency", async () => {
+    const installed = path.join(project, "node_modules/@frontrow/client");
+    const manifest = JSON.parse(
+      readFileSync(path.join(installed, "package.json"), "utf8"),
+    ) as object;
+    expect(manifest).toMatchObject({ browser: { "./node-socket.js": false } });
+    expect(manifest).not.toHaveProperty("dependencies");
+    expect(readdirSync(installed)).toContain("node-socket.js");
+    writeFileSync(path.join(project, "page.mjs"), 'export * from "@frontrow/client";');
+    const rolldown = path.resolve("node_modules/rolldown/bin/cli.mjs");
+    const flags = ["--platform", "browser", "--format", "esm", "--dir", "bundle"];
+    await inProject(process.execPath, rolldown, "page.mjs", ...flags);
+    const bundle = path.join(project, "bundle");
+    for (const name of readdirSync(bundle)) {
+      expect(readFileSync(path.join(bundle, name), "utf8"), name).not.toContain("node:");
+    }
+  });
 });
 
 test("the client imports nothing but itself, and Node in the files for Node", () => {

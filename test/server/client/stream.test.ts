@@ -1,4 +1,4 @@
-/** `frontrow/client`: following an event on a real server. */
+/** `@frontrow/client`: following an event on a real server. */
 import { readFileSync } from "node:fs";
 import { type MessageEvent, WebSocket } from "undici";
 import { expect, onTestFinished, test, vi } from "vitest";
