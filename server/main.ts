@@ -186,7 +186,7 @@ async function open(
   const { keys, live, webhooks } = services;
   const running: Running = { store, live, webhooks, isReady: true, stopTraffic: () => {} };
   reports.recovered(store.report);
-  reports.madePrivate(store.madePrivate);
+  reports.rights(store.rights);
   // A process that was killed during its first start may have left a folder without a tenant.
   if (engine.state.catalog.tenants.size > 0) {
     warnIgnored(log, env);

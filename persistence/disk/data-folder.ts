@@ -22,6 +22,13 @@ const UNRELEASED =
 const SECRET_PATTERN = /^[0-9a-f]{64}$/i;
 const UUID_PATTERN = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
+/** Another user owns the path, or its file system has no rights of its own. */
+const CANNOT_CHANGE_RIGHTS: ReadonlySet<string> = new Set([
+  "EPERM",
+  "ENOSYS",
+  "ENOTSUP",
+  "EOPNOTSUPP",
+]);
 /** Made by a new file system, for its own use. */
 const LOST_AND_FOUND = "lost+found";
 /** Files that an interrupted first start, or a new file system, may have left. */
@@ -57,6 +64,14 @@ export interface StorePlace<AnyDisk extends ReadDisk = Disk> {
   readonly storeId: string;
 }
 
+/** Paths of a data folder on which other users had rights. */
+export interface FolderRights {
+  /** They have none any more. */
+  readonly madePrivate: readonly string[];
+  /** They still have them: the paths belong to another user, as on a volume of Kubernetes. */
+  readonly shared: readonly string[];
+}
+
 /** An open data folder. This process holds its lock until `close`. */
 export interface DataFolder {
   /** UUID, lower case. */
@@ -67,8 +82,7 @@ export interface DataFolder {
   readonly isFresh: boolean;
   /** The store has had a log: a missing log is damage then. */
   readonly hasLog: boolean;
-  /** Paths readable by other users until this call. */
-  readonly madePrivate: readonly string[];
+  readonly rights: FolderRights;
   /** Records the existence of the log. To be called once its first segment is on disk. */
   markHasLog(): void;
   /**
@@ -91,7 +105,7 @@ export function openDataFolder(options: DataFolderOptions): DataFolder {
     const release = lockOrRefuse(folder, (path) => disk.lockNow(path));
     try {
       const store = openStore(options);
-      const madePrivate = makePrivate(disk, folder);
+      const rights = makePrivate(disk, folder);
       const markHasLog = () => writeStore(disk, folder, { ...store, hasLog: true });
       const upgrade = () => upgradeStore(disk, folder, store);
       const writeSecret = (name: string, text: string) => {
@@ -99,7 +113,7 @@ export function openDataFolder(options: DataFolderOptions): DataFolder {
         return `${folder}/${name}`;
       };
       const acts = { markHasLog, upgrade, writeSecret, close: release };
-      return { ...store, madePrivate, ...acts };
+      return { ...store, rights, ...acts };
     } catch (error) {
       release();
       throw error;
@@ -112,14 +126,24 @@ export function openDataFolder(options: DataFolderOptions): DataFolder {
 
 /**
  * A folder may have been created by hand, or copied, with rights for others. Without rights for
- * the folder nothing in it can be reached; the files follow for the next copy.
- * @returns What others could read.
+ * the folder nothing in it can be reached; the files follow for the next copy. Where this user may
+ * not take rights away, but may write, the folder is used: new files are private in any folder.
  */
-function makePrivate(disk: Disk, folder: string): string[] {
+function makePrivate(disk: Disk, folder: string): FolderRights {
   const paths = namesIn(disk, folder).flatMap((name) =>
     name === LOST_AND_FOUND ? [] : [`${folder}/${name}`],
   );
-  return [folder, ...paths].filter((path) => disk.makePrivateNow?.(path) === true);
+  const rights = { madePrivate: [] as string[], shared: [] as string[] };
+  for (const path of [folder, ...paths]) {
+    try {
+      if (disk.makePrivateNow?.(path) === true) rights.madePrivate.push(path);
+    } catch (error) {
+      only(error, DiskFault);
+      if (!CANNOT_CHANGE_RIGHTS.has(error.code)) throw error;
+      rights.shared.push(path);
+    }
+  }
+  return rights;
 }
 
 /** There is a store in the folder. */

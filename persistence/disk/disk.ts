@@ -1,6 +1,6 @@
 /**
- * The disk, reduced to the operations of the store, and the real one. The only file to
- * use `node:fs`. Operations named `…Now` block and throw a `DiskFault`: for starts, recovery and
+ * The disk, reduced to the operations of the store, and the real one. The only file to use
+ * `node:fs`, but for `sqlite.ts`, which creates databases. Operations named `…Now` block and throw a `DiskFault`: for starts, recovery and
  * other threads. The others run in the thread pool and call back: for the log of a running engine.
  */
 import fs from "node:fs";
@@ -53,7 +53,7 @@ export interface Disk {
   makeFolderNow(path: string): void;
   /**
    * Takes the rights of all other users away from a folder or file. Undefined for disks without
-   * users. @returns Whether they had any.
+   * users. @returns Whether they had any. @throws DiskFault, also for a path of another user.
    */
   readonly makePrivateNow?: ((path: string) => boolean) | undefined;
   /** @returns Names in the folder, in no order; null when it does not exist. */

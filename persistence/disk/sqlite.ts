@@ -1,5 +1,9 @@
 /** SQLite, reduced to the operations of the store. Only this file uses better-sqlite3. */
+import fs from "node:fs";
 import Database from "better-sqlite3";
+
+const FILE_MODE = 0o600;
+const IN_MEMORY = ":memory:";
 
 /** Held until `release`, or until the process ends, however it ends. */
 export interface FileLock {
@@ -140,7 +144,17 @@ export function fillSqlFile(path: string): SqlFile {
  * on disk when it returns, and a power cut leaves whole transactions. @throws SqlFault.
  */
 export function openSqlWriter(path: string): SqlFile {
+  if (path !== IN_MEMORY) createPrivate(path);
   return open(path, {}, WRITING);
+}
+
+/** SQLite creates files readable by everybody; those beside a file get the rights of the file. */
+function createPrivate(path: string): void {
+  try {
+    fs.closeSync(fs.openSync(path, "a", FILE_MODE));
+  } catch {
+    // SQLite opens it next, and names the reason.
+  }
 }
 
 /** With the write-ahead log, FULL syncs it at every commit. */

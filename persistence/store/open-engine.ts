@@ -12,7 +12,7 @@ import { type FieldError, isGranted, Result as Codes } from "../../engine/result
 import type { State } from "../../engine/state.ts";
 import type { HistoryThread } from "../history/thread.ts";
 import type { ClusterHost } from "../cluster/host.ts";
-import { containsStore } from "../disk/data-folder.ts";
+import { containsStore, type FolderRights } from "../disk/data-folder.ts";
 import { realDisk } from "../disk/disk.ts";
 import { ExitCode, type StoreFault } from "../disk/faults.ts";
 import type { LogStats } from "../log/log-writer.ts";
@@ -59,8 +59,7 @@ export class Store {
   readonly logStats: Readonly<LogStats>;
   /** The data folder was empty. */
   readonly isFresh: boolean;
-  /** Paths of the data folder that other users could read until now. */
-  readonly madePrivate: readonly string[];
+  readonly rights: FolderRights;
   /** The master secret of the keys, 64 hexadecimal digits. */
   readonly secret: string;
   /** Every transition of every seat and area; null when `audit` was not given. */
@@ -78,7 +77,7 @@ export class Store {
     this.report = store.report;
     this.logStats = store.journal.stats;
     this.isFresh = store.dataFolder.isFresh;
-    this.madePrivate = store.dataFolder.madePrivate;
+    this.rights = store.dataFolder.rights;
     this.secret = store.dataFolder.secret;
     this.audit = store.audit;
     this.cluster = store.cluster;

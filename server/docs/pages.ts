@@ -127,6 +127,7 @@ export const SOURCES: readonly Source[] = [
   { group: "Operation", file: `${GUIDE}/hosts/cluster.md`, path: "/docs/cluster" },
   { group: "Operation", file: "server/OPERATING.md", path: "/docs/operating" },
   { group: "Operation", file: `${GUIDE}/hosts/cells.md`, path: "/docs/cells" },
+  { group: "Operation", file: `${GUIDE}/hosts/kubernetes.md`, path: "/docs/kubernetes" },
   { group: "Operation", file: "server/docs/scale.md", path: "/docs/scale" },
   { group: "Operation", file: `${GUIDE}/architecture.md`, path: "/docs/architecture" },
   { group: "Operation", file: `${GUIDE}/faults.md`, path: "/docs/faults" },

@@ -84,6 +84,12 @@ export interface RecoveryReport {
   readonly passedOver: readonly string[];
 }
 
+/** Rights of other users to the data folder, as persistence reports them: paths. */
+interface FolderRights {
+  readonly madePrivate: readonly string[];
+  readonly shared: readonly string[];
+}
+
 /** Event of the audit trail, as persistence reports it. */
 export type AuditReport =
   | { readonly kind: "rebuilt"; readonly reason: string }
@@ -121,11 +127,16 @@ export class StoreReports {
     }
   }
 
-  /** @param paths - Of the data folder; none when they were private already. */
-  madePrivate(paths: readonly string[]): void {
-    if (paths.length === 0) return;
-    const message = "other users could read the data folder; it is private now";
-    this.#log.warn({ paths }, `${message}: rotate the keys if one of them may have`);
+  rights({ madePrivate, shared }: FolderRights): void {
+    if (madePrivate.length > 0) {
+      const message = "other users could read the data folder; it is private now";
+      this.#log.warn({ paths: madePrivate }, `${message}: rotate the keys if one of them may have`);
+    }
+    if (shared.length > 0) {
+      const message =
+        "other users have rights to the data folder, which this user cannot take away";
+      this.#log.warn({ paths: shared }, `${message}: new files are private; see /docs/kubernetes`);
+    }
   }
 
   snapshot(report: SnapshotReport): void {

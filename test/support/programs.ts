@@ -12,6 +12,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   nsenter: "util-linux",
   prlimit: "util-linux",
   promtool: "prometheus",
+  setpriv: "util-linux",
   "systemd-analyze": "systemd",
 };
 
@@ -26,7 +27,7 @@ export function missingPrograms(...names: readonly string[]): string | null {
 }
 
 export function missingRoot(): string | null {
-  return process.getuid?.() === 0 ? null : "needs root, to mount";
+  return process.getuid?.() === 0 ? null : "needs root";
 }
 
 /** A group of tests, skipped where a program is missing; see {@link describeUnless}. */

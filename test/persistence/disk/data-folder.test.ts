@@ -1,9 +1,10 @@
 /** Accepted and refused folders; a refusal changes nothing. */
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import {
   chmodSync,
+  chownSync,
   mkdirSync,
   readFileSync,
   readdirSync,
@@ -12,7 +13,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { createRequire } from "node:module";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { expect, test } from "vitest";
 import {
   type DataFolder,
@@ -22,6 +23,7 @@ import {
 import { type Disk, realDisk } from "../../../persistence/disk/disk.ts";
 import { DiskFault, FolderRefused } from "../../../persistence/disk/faults.ts";
 import { OtherFormat } from "../../../persistence/disk/formats.ts";
+import { describeUnless, missingRoot } from "../../support/programs.ts";
 import { folderOf } from "../store/store-fixture.ts";
 
 const clock = { nowMs: () => 1_790_000_000_000 };
@@ -287,22 +289,197 @@ test("what others can read of an existing folder becomes private, and is named o
   for (const [name, mode] of Object.entries(modes)) chmodSync(join(folder, name), mode);
   const data = open(folder);
   const paths = ["", "/secret", "/store.json", "/wal"].map((name) => folder + name);
-  expect(data.madePrivate.toSorted()).toEqual(paths);
+  expect(data.rights.madePrivate.toSorted()).toEqual(paths);
   data.close();
   const modeOf = (name: string) => statSync(join(folder, name)).mode & 0o777;
   expect(Object.keys(modes).map(modeOf)).toEqual([0o700, 0o600, 0o700, 0o755, 0o600]);
   const again = open(folder);
-  expect(again.madePrivate).toEqual([]);
+  expect(again.rights).toEqual({ madePrivate: [], shared: [] });
   again.close();
 });
 
-test("a folder whose rights cannot be changed is refused", () => {
+test("a disk that fails while rights are taken away refuses the folder", () => {
   const folder = folderOf();
   open(folder).close();
   const makePrivateNow = () => {
-    throw new DiskFault("make private", folder, "EPERM", null);
+    throw new DiskFault("make private", folder, "EIO", null);
   };
   const refusal = refusalOf(folder, undefined, { ...realDisk, makePrivateNow });
-  expect(refusal.message).toMatch(/make private.*EPERM/);
+  expect(refusal.message).toMatch(/make private.*EIO/);
   open(folder).close();
+});
+
+test.each(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"])(
+  "rights that cannot be changed, with %s → the folder is used, and every path is named",
+  (code) => {
+    const folder = folderOf();
+    open(folder).close();
+    const makePrivateNow = (path: string) => {
+      throw new DiskFault("make private", path, code, null);
+    };
+    const data = open(folder, undefined, { ...realDisk, makePrivateNow });
+    data.close();
+    const names = ["", "/lock.sqlite", "/secret", "/store.json"];
+    expect(data.rights.shared.toSorted()).toEqual(names.map((name) => folder + name));
+  },
+);
+
+// Every owner, group and mode of the folder. The kernel decides, so a process without root opens it.
+
+const USER = 65_001;
+const GROUP = 65_002;
+const OTHER = 65_003;
+
+interface Owned {
+  readonly uid: number;
+  readonly gid: number;
+  /** Of the folder, octal. */
+  readonly mode: number;
+  /** Files of a store that is there already. */
+  readonly files?: { readonly uid: number; readonly mode: number };
+}
+
+type Outcome = "private" | "made private" | "shared" | "refused";
+const MODES = [
+  0o700, 0o750, 0o755, 0o770, 0o2770, 0o775, 0o2775, 0o777, 0o1777, 0o500, 0o555, 0o070, 0o000,
+];
+
+/** Which modes of {@link MODES} let the user in, and what becomes of them. */
+const OWNERS: readonly {
+  readonly title: string;
+  readonly uid: number;
+  readonly gid: number;
+  readonly modes: Readonly<Partial<Record<Outcome, readonly number[]>>>;
+}[] = [
+  {
+    title: "the user",
+    uid: USER,
+    gid: GROUP,
+    modes: {
+      private: [0o700],
+      "made private": [0o750, 0o755, 0o770, 0o2770, 0o775, 0o2775, 0o777, 0o1777],
+    },
+  },
+  {
+    title: "root, with a group of the user (fsGroup)",
+    uid: 0,
+    gid: GROUP,
+    modes: { shared: [0o770, 0o2770, 0o775, 0o2775, 0o777, 0o1777, 0o070] },
+  },
+  { title: "root", uid: 0, gid: 0, modes: { shared: [0o777, 0o1777] } },
+  { title: "another user", uid: OTHER, gid: OTHER, modes: { shared: [0o777, 0o1777] } },
+];
+
+interface Tried {
+  readonly refusal?: string;
+  readonly exitCode?: number;
+  readonly rights?: { readonly madePrivate: readonly string[]; readonly shared: readonly string[] };
+}
+
+/** Opens the folders as `USER`, with a umask that hides nothing. */
+function openAsUser(folders: readonly string[]): Tried[] {
+  const program = `
+    const { openDataFolder } = await import(process.argv[1] + "/data-folder.js");
+    const { realDisk } = await import(process.argv[1] + "/disk.js");
+    const { randomBytes } = await import("node:crypto");
+    process.umask(0);
+    process.setgroups([]);
+    process.setgid(${GROUP});
+    process.setuid(${USER});
+    const clock = { nowMs: () => 1_790_000_000_000 };
+    const tried = JSON.parse(process.argv[2]).map((folder) => {
+      try {
+        const data = openDataFolder({ disk: realDisk, folder, clock, randomBytes });
+        data.writeSecret("first-credentials", "words");
+        data.close();
+        return { rights: data.rights };
+      } catch ({ message, exitCode }) {
+        return { refusal: message, exitCode };
+      }
+    });
+    console.log(JSON.stringify(tried));`;
+  const args = ["--input-type=module", "--eval", program, resolve("dist/persistence/disk")];
+  const child = spawnSync(process.execPath, [...args, JSON.stringify(folders)], {
+    encoding: "utf8",
+  });
+  expect(child.stderr).toBe("");
+  return JSON.parse(child.stdout) as Tried[];
+}
+
+function makeOwned(folder: string, { uid, gid, mode, files }: Owned): string {
+  mkdirSync(folder);
+  if (files !== undefined) {
+    open(folder).close();
+    for (const name of readdirSync(folder)) {
+      chownSync(join(folder, name), files.uid, gid);
+      chmodSync(join(folder, name), files.mode);
+    }
+  }
+  chownSync(folder, uid, gid);
+  chmodSync(folder, mode);
+  return folder;
+}
+
+const modeOf = (path: string) => statSync(path).mode & 0o7777;
+
+describeUnless(missingRoot(), "a folder of any owner", () => {
+  test.each(OWNERS)("$title, with every mode", ({ uid, gid, modes }) => {
+    const place = folderOf();
+    chmodSync(place, 0o755);
+    const folders = MODES.map((mode) =>
+      makeOwned(join(place, mode.toString(8)), { uid, gid, mode }),
+    );
+    const tried = openAsUser(folders);
+    for (const [i, mode] of MODES.entries()) {
+      const { rights, refusal = "", exitCode } = tried[i]!;
+      const folder = folders[i]!;
+      const [outcome = "refused"] =
+        Object.entries(modes).find(([, all]) => all.includes(mode)) ?? [];
+      const shown = { mode: mode.toString(8), rights };
+      if (outcome === "refused") {
+        expect(refusal).toMatch(/EACCES; give this user the right to read and write there$/);
+        expect({ ...shown, exitCode }).toEqual({ ...shown, rights: undefined, exitCode: 73 });
+        expect([modeOf(folder), readdirSync(folder)]).toEqual([mode, []]);
+        continue;
+      }
+      const madePrivate = outcome === "made private" ? [folder] : [];
+      const shared = outcome === "shared" ? [folder] : [];
+      expect(shown).toEqual({ ...shown, rights: { madePrivate, shared } });
+      expect(modeOf(folder)).toBe(outcome === "shared" ? mode : modeOf(folder) & 0o7700);
+      const names = readdirSync(folder).toSorted();
+      expect(names).toEqual(["first-credentials", "lock.sqlite", "secret", "store.json"]);
+      for (const name of names) expect([name, modeOf(join(folder, name))]).toEqual([name, 0o600]);
+    }
+  });
+
+  test.each([
+    { title: "private ones of the user", uid: USER, mode: 0o600, left: 0o600 },
+    { title: "those of the user, opened by the kubelet", uid: USER, mode: 0o660, left: 0o600 },
+    {
+      title: "those of an earlier user, opened by the kubelet",
+      uid: OTHER,
+      mode: 0o660,
+      left: 0o660,
+    },
+  ])("a store on a volume with fsGroup, files: $title", ({ uid, mode, left }) => {
+    const place = folderOf();
+    chmodSync(place, 0o755);
+    const owned = { uid: 0, gid: GROUP, mode: 0o2775, files: { uid, mode } };
+    const folder = makeOwned(join(place, "data"), owned);
+    const [{ rights, refusal } = {}] = openAsUser([folder]);
+    expect(refusal).toBeUndefined();
+    const files = ["lock.sqlite", "secret", "store.json"].map((name) => join(folder, name));
+    expect(rights!.madePrivate.toSorted()).toEqual(mode === 0o660 && uid === USER ? files : []);
+    expect(rights!.shared.toSorted()).toEqual(uid === OTHER ? [folder, ...files] : [folder]);
+    for (const file of files) expect([file, modeOf(file)]).toEqual([file, left]);
+  });
+
+  test("a store on such a volume whose files are private to another user is refused", () => {
+    const place = folderOf();
+    chmodSync(place, 0o755);
+    const files = { uid: OTHER, mode: 0o600 };
+    const folder = makeOwned(join(place, "data"), { uid: 0, gid: GROUP, mode: 0o2775, files });
+    const [{ refusal, exitCode } = {}] = openAsUser([folder]);
+    expect([refusal, exitCode]).toEqual([expect.stringContaining("give this user the right"), 73]);
+  });
 });
