@@ -55,8 +55,8 @@ export interface ServeOptions extends LogOptions {
   readonly snapshotMinutes: number;
   /** Days for which the audit trail is kept; null for no limit. */
   readonly auditDays: number | null;
-  /** Memory for stored replies and disk space for their bodies, in MiB. */
-  readonly replyMemory: number;
+  /** Memory for stored replies, null for the default, and disk space for their bodies, in MiB. */
+  readonly replyMemory: number | null;
   readonly replyDisk: number;
   /** Memory for rows and layouts, and for the seats of events, in MiB; null for the default. */
   readonly catalogMemory: number | null;
@@ -153,7 +153,7 @@ const OPTIONS: readonly Option[] = [
     .argParser(parseCount),
   new Option("--reply-memory <MiB>", "memory for the replies to requests with an Idempotency-Key")
     .env("FRONTROW_REPLY_MEMORY")
-    .default(512)
+    .default(null, "512 MiB but at most an eighth of the free memory")
     .argParser(parsePositive),
   new Option("--reply-disk <MiB>", "disk space for the longer ones of these replies")
     .env("FRONTROW_REPLY_DISK")
@@ -161,11 +161,11 @@ const OPTIONS: readonly Option[] = [
     .argParser(parsePositive),
   new Option("--catalog-memory <MiB>", "memory for layouts, prices and everything else but events")
     .env("FRONTROW_CATALOG_MEMORY")
-    .default(null, "half of what the JavaScript heap may take")
+    .default(null, "half of the JavaScript heap but at most a quarter of the free memory")
     .argParser(parsePositive),
   new Option("--event-memory <MiB>", "memory for the seats of events")
     .env("FRONTROW_EVENT_MEMORY")
-    .default(null, "half of the memory of the machine")
+    .default(null, "half of the free memory")
     .argParser(parsePositive),
   new Option(
     "--cluster <address>",
@@ -237,6 +237,9 @@ Environment for every start:
                            the data folder
   FRONTROW_PLATFORM_TOKEN  key of the operator, at least 16 characters; opens /api/admin/tenants/,
                            which answers 404 without it
+
+Free memory is that of the machine or container beyond the 160 MiB of the program. A start with
+less than 192 MiB is refused.
 
 An empty variable counts as not given; an empty token or secret is refused.
 

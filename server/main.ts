@@ -3,7 +3,6 @@
  * server that knows the engine, the persistence and the HTTP front.
  */
 import { randomBytes } from "node:crypto";
-import os from "node:os";
 import path from "node:path";
 import v8 from "node:v8";
 import type { Logger } from "pino";
@@ -14,7 +13,6 @@ import type { Engine } from "../engine/engine.ts";
 import { ActorKind } from "../engine/records.ts";
 import { isRefused } from "../engine/results.ts";
 import { FORMATS } from "../engine/schema.ts";
-import type { Quota } from "../engine/state.ts";
 import { RecentChanges } from "../persistence/history/recent-changes.ts";
 import { packedLayout, packLayout } from "../persistence/log/layout-packing.ts";
 import {
@@ -58,6 +56,7 @@ import { type HttpServer, type HttpStats, listen } from "./http/server.ts";
 import { LargeLayouts } from "./layouts/large-layouts.ts";
 import { LayoutThreads } from "./layouts/layout-thread.ts";
 import { Live } from "./live/live.ts";
+import { ensureMemory, memoryBudgets, memoryOfProcess, tooMuchMemory } from "./memory.ts";
 import { AccessLog, createLog } from "./observe/log.ts";
 import { Metrics } from "./observe/metrics.ts";
 import { Progress, StoreReports } from "./observe/progress.ts";
@@ -83,6 +82,7 @@ const RECOVERING = {
 
 /** Runs until a signal stops it. @throws StoreFault, UsageError, Error when it cannot start. */
 export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Promise<void> {
+  ensureMemory(memoryOfProcess());
   v8.setFlagsFromString(HEAP_GROWTH);
   const log = createLog(options);
   const onBroken = (error: unknown) => endBroken(log, error);
@@ -174,14 +174,27 @@ async function open(
   { options, env, log, reports, accessLog, recent, gateways, copies }: Context,
 ): Promise<Running> {
   const { engine } = store;
-  engine.state.quota = memoryQuotas(options);
+  const memory = memoryOfProcess();
+  const budgets = memoryBudgets(options, memory);
+  engine.state.quota = budgets;
+  const warning = tooMuchMemory(budgets, memory);
+  if (warning !== null) log.warn(warning);
   const platformToken = env["FRONTROW_PLATFORM_TOKEN"];
   const { cluster } = store;
   const isReady = () => running.isReady && cluster?.mayRead !== false;
   const notReady = () => (running.isReady ? notLeader(cluster!.status()) : NOT_READY);
   const clusterLines = cluster === null ? undefined : () => clusterLinesOf(cluster.status());
   const counted = { reports, http: http.stats, accessLog, recent, gateways, copies };
-  const parts = { ...options, platformToken, ...counted, isReady, notReady, clusterLines };
+  const replyMemory = budgets.replies / MEBIBYTE;
+  const parts = {
+    ...options,
+    replyMemory,
+    platformToken,
+    ...counted,
+    isReady,
+    notReady,
+    clusterLines,
+  };
   const services = servicesOf(store, parts);
   const { keys, live, webhooks } = services;
   const running: Running = { store, live, webhooks, isReady: true, stopTraffic: () => {} };
@@ -438,32 +451,4 @@ export function checkVariables(env: NodeJS.ProcessEnv): void {
 function variablesIn(env: NodeJS.ProcessEnv) {
   const [tenantToken, adminEmail, adminPassword] = BOOTSTRAP_VARIABLES.map((name) => env[name]);
   return { tenantToken, adminEmail, adminPassword };
-}
-
-// The default limits for the memory of what clients create.
-
-/** The rest is for the caches, the requests under way, and the work of the moment. */
-const SHARE = 1 / 2;
-
-interface Chosen {
-  /** In MiB; null for the default. */
-  readonly catalogMemory: number | null;
-  readonly eventMemory: number | null;
-}
-
-export function memoryQuotas(
-  { catalogMemory, eventMemory }: Chosen,
-  { heap, machine } = limits(),
-): Quota {
-  return {
-    catalog: catalogMemory === null ? heap * SHARE : catalogMemory * MEBIBYTE,
-    events: eventMemory === null ? machine * SHARE : eventMemory * MEBIBYTE,
-  };
-}
-
-/** In bytes. A container may have less memory than its machine. */
-function limits() {
-  const constrained = process.constrainedMemory();
-  const machine = Math.min(os.totalmem(), constrained > 0 ? constrained : Infinity);
-  return { heap: v8.getHeapStatistics().heap_size_limit, machine };
 }

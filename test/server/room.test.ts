@@ -2,15 +2,12 @@
 import { expect, test } from "vitest";
 import { HOLD_TYPES_MAX } from "../../engine/constants.ts";
 import { EVENT_SEAT_BYTES, type Quota } from "../../engine/state.ts";
-import { memoryQuotas } from "../../server/main.ts";
 import { layoutOf, section } from "../support/layout.ts";
 import { actingFor } from "../support/answers/exchange.ts";
 import { MANAGEMENT, TestServer, V2 } from "../support/server.ts";
 import { expectProblem } from "./wire/wire.ts";
 
 const NO_ROOM = { status: 429, errorCode: "RATE_LIMITED" };
-const MIB = 1_024 * 1_024;
-const NO_CHOICE = { catalogMemory: null, eventMemory: null };
 
 function gauges(text: string): Record<string, number> {
   const lines = [...text.matchAll(/^frontrow_((?:catalog|event)_(?:max_)?bytes) (\S+)$/gm)];
@@ -49,16 +46,6 @@ test("an event or venue without room is refused with 429, and the metrics show w
   expect((await server.book("lock", "s", "A1")).status).toBe(200);
   expect((await server.delete(`${V2}/events/${server.a.eventId}`)).status).toBe(204);
   expect((await create()).status).toBe(201);
-});
-
-test("by default rows get half of the heap, and events half of the memory", () => {
-  const machine = { heap: 4_000 * MIB, machine: 16_000 * MIB };
-  const half = { catalog: 2_000 * MIB, events: 8_000 * MIB };
-  expect(memoryQuotas(NO_CHOICE, machine)).toEqual(half);
-  const chosen = { catalogMemory: 100, eventMemory: 0.5 };
-  expect(memoryQuotas(chosen, machine)).toEqual({ catalog: 100 * MIB, events: MIB / 2 });
-  const { catalog, events } = memoryQuotas(NO_CHOICE);
-  expect([catalog, events].every((bytes) => bytes > 100 * MIB && bytes < Infinity)).toBe(true);
 });
 
 test("an organization may define a hundred hold types, and no more", async () => {

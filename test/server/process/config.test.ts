@@ -40,7 +40,7 @@ const DEFAULTS = {
   snapshotEvery: 256,
   snapshotMinutes: 10,
   auditDays: null,
-  replyMemory: 512,
+  replyMemory: null,
   replyDisk: 1_024,
   catalogMemory: null,
   eventMemory: null,
