@@ -3,19 +3,21 @@
 #   docker build --tag frontrow .
 #   docker run --read-only --tmpfs /tmp --volume frontrow-data:/data --publish 127.0.0.1:8080:8080 frontrow
 
-# The version that all tests run on. For others see server/ops/README.md.
-ARG NODE_VERSION=20.20.2
+# For other versions see server/ops/README.md.
+ARG NODE_VERSION=24.21.0
 
 FROM node:${NODE_VERSION}-trixie-slim AS build
-# better-sqlite3 is compiled from its source.
-RUN apt-get update \
+# On Node 20 better-sqlite3 is compiled from its source.
+ARG NODE_VERSION
+RUN case "$NODE_VERSION" in 20.*) apt-get update \
   && apt-get install --yes --no-install-recommends g++ make python3 \
-  && rm -rf /var/lib/apt/lists/*
+  && rm -rf /var/lib/apt/lists/* ;; esac
 WORKDIR /build
 COPY package.json package-lock.json ./
-# The image has the headers of Node, so that nothing is downloaded but the packages.
-RUN npm ci --ignore-scripts && npm_config_nodedir=/usr/local npm rebuild better-sqlite3
+RUN npm ci --ignore-scripts
 COPY . .
+# The image has the headers of Node, so that nothing is downloaded but the packages.
+RUN npm_config_nodedir=/usr/local npm run sqlite
 # The packages at run time, and the files that the package lists.
 RUN npm run build \
   && npm prune --omit=dev --ignore-scripts \

@@ -3,6 +3,7 @@
  * while a test waits for a disk, a timeout or a process.
  */
 import { defineConfig } from "vitest/config";
+import { sqlitePackage } from "./persistence/disk/sqlite.ts";
 import { ContractReporter } from "./test/support/answers/contract-reporter.ts";
 
 /**
@@ -23,6 +24,8 @@ const RESTING = "test/server/process/resting/resting.test.ts";
 
 // oxlint-disable-next-line import/no-default-export -- vitest finds its configuration that way.
 export default defineConfig({
+  // Tests that look into a file use the SQLite of the store.
+  resolve: { alias: { "better-sqlite3": sqlitePackage(process.versions.node) } },
   test: {
     reporters: ["default", new ContractReporter()],
     testTimeout: 60_000,

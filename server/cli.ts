@@ -9,7 +9,13 @@ import {
   addStatusCommand,
   addToolCommands,
 } from "./command-line.ts";
-import { dropEmptyVariables, refuseEmptyFlags, version } from "./program.ts";
+import {
+  dropEmptyVariables,
+  loadServer,
+  refuseEmptyFlags,
+  refuseNode,
+  version,
+} from "./program.ts";
 
 const EXIT_USAGE = 2;
 const EXIT_FAILED = 1;
@@ -30,7 +36,7 @@ const serveCommand = program
   .description("Serve the HTTP interface on a data folder.")
   .action(async (options: ServeOptions) => {
     // Loaded on demand: the other commands start without the native modules.
-    const { serve } = await import("./main.ts");
+    const { serve } = await loadServer(() => import("./main.ts"));
     await serve(options, process.env);
   });
 addServeOptions(serveCommand).copyInheritedSettings(program);
@@ -41,6 +47,8 @@ addCellCommands(program);
 addOnsaleCommand(program);
 
 try {
+  const refusal = refuseNode(process.versions.node);
+  if (refusal !== null) throw new Error(refusal);
   await program.parseAsync();
 } catch (error) {
   const { message, exitCode = EXIT_FAILED } = error as { message: string; exitCode?: number };

@@ -6,7 +6,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { serveOption } from "./config.ts";
 import type { GatewayOptions } from "./gateway/run.ts";
 import { addOnsaleOptions, type Flags, type OnsaleOptions } from "./onsale/options.ts";
-import { UsageError } from "./program.ts";
+import { loadServer, UsageError } from "./program.ts";
 import type { HistoryFlags, InspectFlags, RepairFlags } from "./tools/offline.ts";
 import type { StatusFlags } from "./tools/status.ts";
 
@@ -384,7 +384,7 @@ export function addGatewayCommand(program: Command): void {
         "\n\nExit codes: 0 after SIGINT or SIGTERM, 1 when it cannot start, 2 for a usage error.",
     )
     .action(async (options: GatewayOptions) => {
-      const { runGateway } = await import("./gateway/run.ts");
+      const { runGateway } = await loadServer(() => import("./gateway/run.ts"));
       await runGateway(options);
     });
 }

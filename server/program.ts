@@ -8,6 +8,43 @@ const manifest = createRequire(import.meta.url)("@frontrow/server/package.json")
 
 export const version: string = manifest.version;
 
+const NODE_MIN = [20, 19] as const;
+/** That the binaries of uWebSockets.js need, but for Node 20. */
+const GLIBC = "2.38";
+
+/** @returns Why no command works on a version of Node, such as "18.20.0"; null when they do. */
+export function refuseNode(node: string): string | null {
+  const [major = 0, minor = 0] = node.split(".").map(Number);
+  const [least, leastMinor] = NODE_MIN;
+  if (major > least || (major === least && minor >= leastMinor)) return null;
+  return `Node ${node} is too old: use Node 24, or 20.19 or a later 20`;
+}
+
+/** @returns Why the server cannot load its HTTP library, and what works. */
+export function explainServer(node: string, glibc: string | undefined, reason: string): string {
+  const works =
+    `Node 22.12 to 24 on Linux with glibc ${GLIBC} or later, such as Debian 13, or Node 20 on ` +
+    "Linux with any glibc";
+  const here = `Node ${node} with ${glibc === undefined ? "no glibc" : `glibc ${glibc}`}`;
+  const [line = ""] = reason.replace(/^[^]*?Error: /, "").split("\n", 1);
+  return `the server does not run on ${here}: use ${works} (${line})`;
+}
+
+/** Loads a module that needs uWebSockets.js. @throws Error that says which Node works. */
+export async function loadServer<T>(load: () => Promise<T>): Promise<T> {
+  try {
+    return await load();
+  } catch (error) {
+    const { message } = error as Error;
+    if (!message.includes("uWS.js")) throw error;
+    const { header } = process.report.getReport() as {
+      readonly header: { readonly glibcVersionRuntime?: string };
+    };
+    const { node } = process.versions;
+    throw new Error(explainServer(node, header.glibcVersionRuntime, message), { cause: error });
+  }
+}
+
 /** A usage error of the command line: one line on standard error, exit code 2. */
 export class UsageError extends Error {
   override readonly name = "UsageError";

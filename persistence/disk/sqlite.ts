@@ -1,6 +1,38 @@
 /** SQLite, reduced to the operations of the store. Only this file uses better-sqlite3. */
 import fs from "node:fs";
-import Database from "better-sqlite3";
+import { createRequire } from "node:module";
+import type Database from "better-sqlite3";
+import { messageOf } from "./faults.ts";
+
+/**
+ * From Node 22 on, better-sqlite3 13 works, with a binary for all versions; 12 ends the process
+ * from 24.19 on. On Node 20 13 ends the process, so that 12 is compiled.
+ */
+const NODE_API_SINCE = 22;
+/** @param node - A version, such as "24.21.0". */
+export function sqlitePackage(node: string): string {
+  const isNodeApi = Number.parseInt(node, 10) >= NODE_API_SINCE;
+  return isNodeApi ? "better-sqlite3-node-api" : "better-sqlite3";
+}
+
+const Sqlite = loadSqlite();
+
+/** @throws Error with the remedy, when the binary is missing or is that of another Node. */
+function loadSqlite(): typeof Database {
+  const { node } = process.versions;
+  const name = sqlitePackage(node);
+  try {
+    const loaded = createRequire(import.meta.url)(name) as typeof Database;
+    // It loads its binary now.
+    new loaded(":memory:").close();
+    return loaded;
+  } catch (error) {
+    const [reason = ""] = messageOf(error).split("\n", 1);
+    const remedy =
+      "run npm ci with this Node, or use the Node that the packages were installed with";
+    throw new Error(`Node ${node} cannot load ${name}: ${remedy} (${reason})`, { cause: error });
+  }
+}
 
 const FILE_MODE = 0o600;
 const IN_MEMORY = ":memory:";
@@ -40,7 +72,7 @@ function lock(
   options: Database.Options,
   take: (database: Database.Database) => void,
 ): FileLock | null {
-  const database = attempt(() => new Database(path, { ...options, timeout: 0 }));
+  const database = attempt(() => new Sqlite(path, { ...options, timeout: 0 }));
   try {
     attempt(() => take(database));
   } catch (error) {
@@ -181,7 +213,7 @@ export const STATEMENTS_MAX = 500;
 
 function open(path: string, options: Database.Options, settings: readonly string[]): SqlFile {
   const database = attempt(() => {
-    const opened = new Database(path, options);
+    const opened = new Sqlite(path, options);
     for (const setting of settings) opened.pragma(setting);
     return opened;
   });
@@ -223,7 +255,7 @@ function attempt<T>(act: () => T): T {
   try {
     return act();
   } catch (error) {
-    if (error instanceof Database.SqliteError) throw new SqlFault(error.message, error.code, error);
+    if (error instanceof Sqlite.SqliteError) throw new SqlFault(error.message, error.code, error);
     throw error;
   }
 }

@@ -28,8 +28,9 @@ sed -n -e '/^\/\//!q' -e 's/^\/\/ *//p' node_modules/@bufbuild/protobuf/dist/esm
 cp server/docs/guide/library.md "$out/README.md"
 echo 'module.exports = require("./library.js");' > "$out/index.cjs"
 node > "$out/package.json" <<'SCRIPT'
-const { version, license, engines, dependencies } = require("./package.json");
-const needed = ["ajv", "better-sqlite3", "msgpackr"];
+const { version, license, engines, dependencies, optionalDependencies } = require("./package.json");
+const needed = ["ajv", "msgpackr"];
+const { "better-sqlite3": compiled } = dependencies;
 const manifest = {
   name: "@frontrow/engine",
   version,
@@ -45,6 +46,8 @@ const manifest = {
   },
   engines,
   dependencies: Object.fromEntries(needed.map((name) => [name, dependencies[name]])),
+  // One of them is for the Node that runs, and the other may fail to install.
+  optionalDependencies: { "better-sqlite3": compiled, ...optionalDependencies },
 };
 console.log(JSON.stringify(manifest, null, 2));
 SCRIPT

@@ -22,6 +22,7 @@ import {
 } from "../../../persistence/disk/data-folder.ts";
 import { type Disk, realDisk } from "../../../persistence/disk/disk.ts";
 import { DiskFault, FolderRefused } from "../../../persistence/disk/faults.ts";
+import { sqlitePackage } from "../../../persistence/disk/sqlite.ts";
 import { OtherFormat } from "../../../persistence/disk/formats.ts";
 import { describeUnless, missingRoot } from "../../support/programs.ts";
 import { folderOf } from "../store/store-fixture.ts";
@@ -230,7 +231,7 @@ test("a second process is refused until the first has closed the folder", () => 
 test("a killed process frees the folder", async () => {
   const folder = folderOf();
   open(folder).close();
-  const sqlite = createRequire(import.meta.url).resolve("better-sqlite3");
+  const sqlite = createRequire(import.meta.url).resolve(sqlitePackage(process.versions.node));
   const holder = spawn(process.execPath, [
     "-e",
     `const Database = require(${JSON.stringify(sqlite)});

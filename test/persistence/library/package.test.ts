@@ -3,14 +3,14 @@
  * used with the program of its guide, as an ES module, from CommonJS and from TypeScript.
  */
 import { execFile } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 const GUIDE = readFileSync("server/docs/guide/library.md", "utf8");
-const INSTALLED_MEBIBYTES_MAX = 40;
+const INSTALLED_MEBIBYTES_MAX = 50;
 const run = promisify(execFile);
 const project = mkdtempSync(path.join(tmpdir(), "frontrow-package-"));
 const BINARY = "node_modules/better-sqlite3/build/Release";
@@ -43,9 +43,9 @@ beforeAll(async () => {
   const flags = ["--prefer-offline", "--no-audit", "--no-fund", "--ignore-scripts"];
   await inProject("npm", "install", ...flags, `./${packed}`);
   rmSync(path.join(project, packed));
-  // The install script of better-sqlite3 may compile for minutes; its result equals the one of `npm ci`.
-  mkdirSync(path.join(project, BINARY), { recursive: true });
-  cpSync(BINARY, path.join(project, BINARY), { recursive: true });
+  // On Node 20 the install script of better-sqlite3 may compile for minutes; its result equals the
+  // one of `npm ci`. Later ones have a package with a binary.
+  if (existsSync(BINARY)) cpSync(BINARY, path.join(project, BINARY), { recursive: true });
 }, 120_000);
 
 afterAll(() => rmSync(project, { recursive: true }));
@@ -76,7 +76,7 @@ test.each([
   expect(stdout).toBe("");
 });
 
-test("an empty project takes at most 40 MB with the package, and has no HTTP server", async () => {
+test("an empty project takes at most 50 MB with the package, and has no HTTP server", async () => {
   const { stdout } = await run("du", ["-sm", path.join(project, "node_modules")]);
   expect(Number.parseInt(stdout, 10)).toBeLessThanOrEqual(INSTALLED_MEBIBYTES_MAX);
   const { stdout: listing } = await inProject("npm", "ls", "--all", "--parseable");

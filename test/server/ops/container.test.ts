@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
+import { sqlitePackage } from "../../../persistence/disk/sqlite.ts";
 import { version } from "../../../server/program.ts";
 import { startServer } from "../../support/server-process.ts";
 
@@ -32,9 +33,10 @@ const { services, volumes } = parse(readFileSync("server/ops/compose.yaml", "utf
   readonly volumes: Readonly<Record<string, null>>;
 };
 
-test("the image is pinned, has the Node of the tests, and runs without root", () => {
-  const [node] = only("ARG").map((argument) => argument.split("=")[1]);
-  expect(node).toMatch(/^20\.\d+\.\d+$/);
+test("the image is pinned, has a Node that needs no compiler, and runs without root", () => {
+  const [node = ""] = only("ARG").map((argument) => argument.split("=")[1]!);
+  expect(node).toMatch(/^24\.\d+\.\d+$/);
+  expect(sqlitePackage(node)).toBe("better-sqlite3-node-api");
   for (const from of only("FROM")) expect(from).toMatch(/^node:\$\{NODE_VERSION\}-trixie-slim/);
   expect(only("USER")).toEqual(["node"]);
   const last = INSTRUCTIONS.map(([name]) => name);
