@@ -2,8 +2,8 @@
 import { spawnSync } from "node:child_process";
 import { chmodSync, chownSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import path from "node:path";
-import { expect, test } from "vitest";
-import { describeUnless, missingPrograms, missingRoot } from "../../support/programs.ts";
+import { describe, expect, test } from "vitest";
+import { missingPrograms, missingRoot } from "../../support/programs.ts";
 import {
   CLI,
   type ServerProcess,
@@ -34,7 +34,9 @@ function openPaths(folder: string): string[] {
 const warnings = ({ logLines }: ServerProcess) =>
   logLines.filter(({ level }) => level === "warn" || level === 40).map(({ msg }) => String(msg));
 
-describeUnless(missingUser(), "a volume with fsGroup", () => {
+const missing = missingUser();
+const why = missing === null ? "" : ` (skipped: ${missing})`;
+describe.skipIf(missing !== null)(`a volume with fsGroup${why}`, () => {
   test("it is used with private files and a warning, and again after the kubelet opened them", async () => {
     const place = temporaryFolder();
     chmodSync(place, 0o755);
