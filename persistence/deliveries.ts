@@ -64,11 +64,15 @@ export interface PendingDelivery {
   readonly firstTriedMs: number | null;
 }
 
+/** The `Retry-After` of a receiver, which files of earlier builds lack. */
+const NOT_BEFORE = "notBeforeMs INTEGER NOT NULL DEFAULT 0";
+
 const SCHEMA = `
 CREATE TABLE position (format INTEGER NOT NULL, storeId TEXT NOT NULL, followed INTEGER NOT NULL);
 CREATE TABLE lanes (
   webhookId INTEGER NOT NULL, partition INTEGER NOT NULL, since INTEGER NOT NULL,
-  nextAtMs INTEGER NOT NULL, PRIMARY KEY (webhookId, partition)
+  nextAtMs INTEGER NOT NULL, ${NOT_BEFORE},
+  PRIMARY KEY (webhookId, partition)
 ) WITHOUT ROWID;
 CREATE INDEX lanesByTime ON lanes (webhookId, nextAtMs);
 CREATE TABLE deliveries (
@@ -118,6 +122,10 @@ export class DeliveryFile {
         this.#sql.execute("COMMIT");
       }
       this.#followed = readPosition(this.#sql, storeId);
+      const columns = this.#sql.list("SELECT name FROM pragma_table_info('lanes')");
+      if (!columns.some(({ name }) => name === "notBeforeMs")) {
+        this.#sql.execute(`ALTER TABLE lanes ADD COLUMN ${NOT_BEFORE}`);
+      }
     } catch (error) {
       this.#sql.close();
       throw error;
@@ -159,7 +167,7 @@ export class DeliveryFile {
 
   /** The event has changed; an existing lane stays as it is. */
   addLane({ webhookId, partition, since }: Lane, nowMs: number): void {
-    const insert = "INSERT OR IGNORE INTO lanes VALUES (?, ?, ?, ?)";
+    const insert = "INSERT OR IGNORE INTO lanes VALUES (?, ?, ?, ?, 0)";
     this.#sql.run(insert, webhookId, partition, since, nowMs);
   }
 
@@ -210,10 +218,15 @@ export class DeliveryFile {
     return bytes;
   }
 
-  /** The lane is tried again at that time. */
-  delay({ webhookId, partition }: Lane, nextAtMs: number): void {
-    const update = "UPDATE lanes SET nextAtMs = ? WHERE webhookId = ? AND partition = ?";
-    this.#sql.run(update, nextAtMs, webhookId, partition);
+  /**
+   * The lane is tried again at that time.
+   *
+   * @param notBeforeMs - Only `hasten` may make it due before; by default a success may, too.
+   */
+  delay({ webhookId, partition }: Lane, nextAtMs: number, notBeforeMs = 0): void {
+    const update =
+      "UPDATE lanes SET nextAtMs = ?, notBeforeMs = ? WHERE webhookId = ? AND partition = ?";
+    this.#sql.run(update, nextAtMs, notBeforeMs, webhookId, partition);
   }
 
   /** The lane has nothing to send. */
@@ -275,16 +288,46 @@ export class DeliveryFile {
 
   /**
    * A try has succeeded. After two seconds of failures everything else that waits is due, because it
-   * may succeed too. Earlier, a receiver that refuses one event would hear of it without a rest.
+   * may succeed too, but not before the end of a `Retry-After`. Earlier, a receiver that refuses one
+   * event would hear of it without a rest.
    */
   succeeded(webhookId: number, nowMs: number): void {
     const failing = this.#sql.row("SELECT sinceMs FROM failing WHERE webhookId = ?", webhookId);
     if (failing === undefined || nowMs - Number(failing["sinceMs"]) < FAILING_MS_MIN) return;
     this.#sql.run("DELETE FROM failing WHERE webhookId = ?", webhookId);
+    this.#advance(webhookId, nowMs);
+  }
+
+  /** All that waits for the webhook is due, also before the end of a `Retry-After`. */
+  hasten(webhookId: number, nowMs: number): void {
+    this.#sql.run("UPDATE lanes SET notBeforeMs = 0 WHERE webhookId = ?", webhookId);
+    this.#advance(webhookId, nowMs);
+  }
+
+  /** Cost: O(lanes and pending deliveries of the webhook). */
+  #advance(webhookId: number, nowMs: number): void {
     const waiting = "webhookId = ? AND nextAtMs > ?";
-    this.#sql.run(`UPDATE lanes SET nextAtMs = ? WHERE ${waiting}`, nowMs, webhookId, nowMs);
-    const pending = `UPDATE deliveries SET nextAtMs = ? WHERE ${waiting} AND status = 'PENDING'`;
-    this.#sql.run(pending, nowMs, webhookId, nowMs);
+    // Deliveries first: the lanes tell which of them wait.
+    this.#sql.run(
+      `UPDATE deliveries SET nextAtMs = max(?, (SELECT notBeforeMs FROM lanes
+         WHERE lanes.webhookId = deliveries.webhookId AND lanes.partition = deliveries.partition))
+       WHERE ${waiting} AND status = 'PENDING'`,
+      nowMs,
+      webhookId,
+      nowMs,
+    );
+    const lanes = `UPDATE lanes SET nextAtMs = max(?, notBeforeMs) WHERE ${waiting}`;
+    this.#sql.run(lanes, nowMs, webhookId, nowMs);
+  }
+
+  /**
+   * @param except - Numbers of deliveries.
+   * @returns Pending deliveries of the webhook. Cost: O(their number).
+   */
+  pendingCount(webhookId: number, except: readonly number[]): number {
+    const count = `SELECT count(*) AS count FROM deliveries WHERE webhookId = ?
+      AND status = 'PENDING' AND number NOT IN (SELECT value FROM json_each(?))`;
+    return Number(this.#sql.row(count, webhookId, JSON.stringify(except))!["count"]);
   }
 
   /** @returns Bytes of the pending bodies, by webhook. Cost: O(pending deliveries). */

@@ -356,13 +356,14 @@ async function stopAll(
   await store.prepareClose();
   running.isReady = false;
   running.live?.stop();
+  // It reads the trail, whose thread is the last to leave the file. Before the drain: a test of a
+  // webhook may take longer than that.
+  await webhooks.close();
   const tooLong = new Promise<void>((resolve) => {
     setTimeout(resolve, DRAIN_MS_MAX);
   });
   await Promise.race([http.drain(), tooLong]);
   if (accessLog !== null) await Promise.race([accessLog.written(), tooLong]);
-  // It reads the trail, whose thread is the last to leave the file.
-  await webhooks.close();
   await store.close(true);
   http.close();
   log.info("stopped");

@@ -53,6 +53,8 @@ PUT ${V2}/webhooks/ ${CHANGE}
 GET ${V2}/webhooks/{id} ${READ}
 DELETE ${V2}/webhooks/{id} 204 400 403 404
 POST ${V2}/webhooks/{id}/rotate ${CHANGE}
+POST ${V2}/webhooks/{id}/retry 202 400 403 404
+POST ${V2}/webhooks/{id}/test 200 400 403 404 429
 GET ${V2}/webhooks/{id}/deliveries/ ${READ}
 POST ${V2}/event/{eventId}/prices/assignments/ 200 400 403 409
 GET ${V2}/event/{eventId}/prices/{id} ${READ}

@@ -25,7 +25,7 @@ export interface Services {
   /** Null for a server that takes no gateways. */
   readonly gateways: OpenLinks | null;
   readonly copies: Copies;
-  readonly webhooks: Pick<Webhooks, "allowsPrivate" | "list">;
+  readonly webhooks: Pick<Webhooks, "allowsPrivate" | "list" | "retry" | "test">;
   readonly moves: Moves;
   readonly keys: Keys;
   readonly passwords: Passwords;

@@ -117,6 +117,19 @@ export class Throttle {
     if (oldest !== undefined) this.#failures.delete(oldest);
   }
 
+  /**
+   * Counts a call, where calls and not failures are limited.
+   *
+   * @returns Milliseconds until the name may call again; 0 when it may now.
+   */
+  take(name: string, nowMs: number): number {
+    const times = this.#failures.get(name) ?? [];
+    const endMs = times.length < this.#failuresMax ? -Infinity : times[0]! + WINDOW_MS;
+    if (endMs > nowMs) return endMs - nowMs;
+    this.failed(name, nowMs);
+    return 0;
+  }
+
   /** Takes back the latest failure, which turned out to be none. */
   withdraw(name: string): void {
     const times = this.#failures.get(name);

@@ -21,6 +21,8 @@ import {
   DELIVERY,
   NEW_WEBHOOK,
   refuseUrl,
+  RETRY,
+  TEST_OUTCOME,
   WEBHOOK,
   WEBHOOK_SECRET,
 } from "../webhooks/addresses.ts";
@@ -30,6 +32,11 @@ import { webhookView } from "../api/entities.ts";
 import { type ById, LONG_ID, ownRows, showOwn } from "./handling.ts";
 
 const BASE = { tag: "Webhooks", access: Access.ORGANIZATION, durable: true };
+
+const NOT_RETRIED: Problem = {
+  refused: Result.OVERLOADED,
+  detail: "The deliveries cannot be tried at present; try again in a few seconds.",
+};
 
 const NOT_READ: Problem = {
   refused: Result.OVERLOADED,
@@ -80,6 +87,26 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
     answers: { 200: WEBHOOK_SECRET },
     show: (row, services) => showOnce(200, {}, secretOf(services, row)),
   }),
+  route(BASE, "POST /api/private/v2.0/webhooks/{id}/retry", {
+    params: LONG_ID,
+    answers: { 202: RETRY },
+    problems: [400, 403, 404],
+    handle: (context) =>
+      ofOwn(context, async ({ id }) => {
+        const due = await context.services.webhooks.retry(id);
+        return due === null ? NOT_RETRIED : answer(202, { due });
+      }),
+  }),
+  route(BASE, "POST /api/private/v2.0/webhooks/{id}/test", {
+    params: LONG_ID,
+    answers: { 200: TEST_OUTCOME },
+    problems: [400, 403, 404, 429],
+    handle: (context) =>
+      ofOwn(context, async (webhook) => {
+        const outcome = await context.services.webhooks.test(webhook);
+        return "refused" in outcome ? outcome : answer(200, outcome);
+      }),
+  }),
   route(BASE, "GET /api/private/v2.0/webhooks/{id}/deliveries/", {
     params: LONG_ID,
     query: PAGE_QUERY,
@@ -105,6 +132,14 @@ function secretOf({ keys }: Services, row: WebhookRow) {
 /** Shows a secret. The answer that is stored for retries lacks it. */
 function showOnce(status: number, view: object, secret: object): Answer {
   return { ...answer(status, { ...view, ...secret }), stored: JSON.stringify(view) };
+}
+
+async function ofOwn(
+  context: ById,
+  handle: (webhook: WebhookRow) => Promise<Handled>,
+): Promise<Handled> {
+  const own = ownRow(webhookOf(context), context.caller, "webhook");
+  return isRefused(own) ? own : handle(own);
 }
 
 async function listDeliveries(

@@ -112,6 +112,12 @@ export const WEBHOOK = object(WEBHOOK_MEMBERS);
 /** Stored answers to retries lack the secret. */
 export const NEW_WEBHOOK = object({ ...WEBHOOK_MEMBERS, secret: whenSet(TEXT) });
 export const WEBHOOK_SECRET = object({ secret: whenSet(TEXT) });
+export const RETRY = object({ due: COUNT });
+export const TEST_OUTCOME = object({
+  status: orNull(COUNT),
+  milliseconds: COUNT,
+  error: orNull(TEXT),
+});
 export const DELIVERY = object({
   webhookId: TEXT,
   type: WEBHOOK_TYPE,

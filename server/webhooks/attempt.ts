@@ -59,9 +59,10 @@ export async function attempt(given: Attempt, timeMsMax = ATTEMPT_MS_MAX): Promi
 async function addressesOf(url: URL, allowsPrivate: boolean): Promise<readonly Address[]> {
   const literal = literalOf(url);
   const addresses = literal === null ? await resolveName(url.hostname) : [addressOf(literal)];
-  const refused = addresses.find(({ address }) => !allowsPrivate && !isGlobal(address));
-  if (refused === undefined) return addresses;
-  throw new Error(`${refused.address} is an address of a private or special network`);
+  if (allowsPrivate || addresses.every(({ address }) => isGlobal(address))) return addresses;
+  // Without the address behind a name: it may be known in the operator's network alone.
+  const verb = literal === null ? "has" : "is";
+  throw new Error(`${url.hostname} ${verb} an address of a private or special network`);
 }
 
 /**
@@ -123,9 +124,25 @@ function send(
   });
 }
 
+/** Frequent failures of a connection, by the code of Node. */
+const CAUSES: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "the connection was refused",
+  ECONNRESET: "the connection was closed without an answer",
+  EHOSTUNREACH: "the address cannot be reached",
+  ENETUNREACH: "the address cannot be reached",
+};
+
 function textOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return textOf(error.errors[0]);
-  return error instanceof Error ? error.message : String(error);
+  if (!(error instanceof Error)) return String(error);
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === undefined) return error.message;
+  return `${CAUSES[code] ?? "the connection failed"} (${error.message})`;
+}
+
+/** @param failure - As in `AttemptResult`. */
+export function sentenceOf(failure: string): string {
+  return `${failure.charAt(0).toUpperCase()}${failure.slice(1)}.`;
 }
 
 // The retry schedule.
@@ -153,7 +170,7 @@ const DELAYS_MS = [
 /** For so long a delivery is tried, and a webhook may be without a success. */
 export const GIVE_UP_MS = 72 * HOUR_MS;
 /** The longest wait a receiver may ask for. */
-const RETRY_AFTER_MS_MAX = 24 * HOUR_MS;
+export const RETRY_AFTER_MS_MAX = 24 * HOUR_MS;
 /** Jitter, so that simultaneous failures do not retry together. */
 const JITTER = 0.2;
 

@@ -3,7 +3,7 @@
  * forms deliveries; then the next attempts begin. A delivery is on disk before it is sent, and an
  * attempt with a lost result is repeated.
  */
-import { createHash } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import type { WebhookFilter, WebhookType } from "../../engine/catalog.ts";
 import { AuditGap, type EventChange } from "../../engine/queries/history.ts";
 import type { FollowedHistory } from "../../persistence/history/followed.ts";
@@ -15,9 +15,17 @@ import type {
 } from "../../persistence/deliveries.ts";
 import type { Emitter } from "../../persistence/disk/worker.ts";
 import { changeView } from "../live/change-view.ts";
-import { type Attempt, type AttemptResult, delayMs, GIVE_UP_MS } from "./attempt.ts";
+import {
+  type Attempt,
+  type AttemptResult,
+  delayMs,
+  GIVE_UP_MS,
+  RETRY_AFTER_MS_MAX,
+  sentenceOf,
+} from "./attempt.ts";
 import {
   signedHeaders,
+  type TestOutcome,
   type Webhook,
   type WebhookCounts,
   type WebhookProgram,
@@ -190,6 +198,37 @@ export class Courier {
     return formed + ended.length > 0;
   }
 
+  /**
+   * Makes the backlog of a webhook due, whatever its receiver has asked for.
+   *
+   * @returns How many deliveries wait, without those in an attempt. @throws SqlFault.
+   */
+  retry(webhookId: number): number {
+    const { file, nowMs } = this.#ports;
+    // An attempt that has just failed would postpone its lane again.
+    this.turn();
+    file.transaction(() => file.hasten(webhookId, nowMs()));
+    const inFlight = [...this.#inFlight.values()].map(({ delivery }) => delivery.number);
+    return file.pendingCount(webhookId, inFlight);
+  }
+
+  /** One attempt beside the lanes, whose outcome changes nothing. Never rejects. */
+  async test({ url, secrets }: Pick<Webhook, "url" | "secrets">): Promise<TestOutcome> {
+    const { attempt, allowsPrivate, nowMs } = this.#ports;
+    const sentMs = nowMs();
+    const delivery = testDelivery(sentMs);
+    const headers = signedHeaders(delivery, secrets, sentMs);
+    const startMs = performance.now();
+    const { status, failure } = await attempt({
+      url,
+      body: delivery.body,
+      headers,
+      allowsPrivate,
+    });
+    const milliseconds = Math.round(performance.now() - startMs);
+    return { status, milliseconds, error: status === null ? sentenceOf(failure) : null };
+  }
+
   get counts(): WebhookCounts {
     const { file, nowMs } = this.#ports;
     // Sent deliveries count until then.
@@ -350,7 +389,7 @@ export class Courier {
     }
     const nextAtMs = now + delayMs(attempts + 1, result.askedMs, random());
     file.retry(number, { lastStatus: status, nowMs: now, nextAtMs });
-    file.delay(lane, nextAtMs);
+    file.delay(lane, nextAtMs, now + Math.min(result.askedMs, RETRY_AFTER_MS_MAX));
   }
 
   /** Sends nothing more; the backlog is discarded when the engine has disabled the webhook. */
@@ -470,8 +509,21 @@ function deliveryOf(
   const body = JSON.stringify({ type, timestamp, data });
   // Derived, so that a host that takes over repeats the id.
   const digest = createHash("sha256").update(`${webhookId}\n${body}`).digest();
-  const id = `msg_${digest.toString("base64url", 0, ID_BYTES)}`;
-  return { id, type, sequence, body };
+  return { id: idOf(digest.subarray(0, ID_BYTES)), type, sequence, body };
+}
+
+/** About no event, in the shape of the others, so that a receiver reads it in the same way. */
+function testDelivery(nowMs: number): Pick<NewDelivery, "id" | "body"> {
+  const timestamp = new Date(nowMs).toISOString();
+  const data = { eventId: null, sequence: 0, changes: [] };
+  return {
+    id: idOf(randomBytes(ID_BYTES)),
+    body: JSON.stringify({ type: "test", timestamp, data }),
+  };
+}
+
+function idOf(bytes: Buffer): string {
+  return `msg_${bytes.toString("base64url")}`;
 }
 
 // Detects the change that takes the last ACTIVE or LOCKED seat or place of an event. Moves add or

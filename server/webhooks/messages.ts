@@ -40,6 +40,16 @@ export interface ListQuery {
   readonly limit: number;
 }
 
+/** The receiver's answer to a delivery of type `test`. */
+export interface TestOutcome {
+  /** Null when there was none. */
+  readonly status: number | null;
+  /** From the look-up of the name to the status of the answer, or to the failure. */
+  readonly milliseconds: number;
+  /** A sentence; null when there was an answer. */
+  readonly error: string | null;
+}
+
 /** A webhook to disable, as it was when its attempts were given up. */
 export interface GivenUp {
   readonly webhookId: number;
@@ -61,6 +71,10 @@ export interface WebhookProgram {
     readonly follow: (sequence: number) => boolean;
     /** @returns Null when the file cannot be read. */
     readonly list: (query: ListQuery) => DeliveryPage | null;
+    /** @returns The deliveries that waited and are now due; null when the file cannot be written. */
+    readonly retry: (webhookId: number) => number | null;
+    /** Sends a delivery of type `test` once, also to an inactive webhook. Ends within 15 s. */
+    readonly test: (webhook: Pick<Webhook, "url" | "secrets">) => TestOutcome;
     readonly end: (argument: null) => void;
   };
   readonly events: {

@@ -6,12 +6,16 @@
 import type { WebhookRow } from "../../engine/catalog.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { ActorKind } from "../../engine/records.ts";
+import { Result } from "../../engine/results.ts";
 import { AuditGap } from "../../engine/queries/history.ts";
 import { type StartWorker, WorkerClient, workerThread } from "../../persistence/disk/worker.ts";
+import { Throttle } from "../auth/limits.ts";
+import { FrontResult, type Problem } from "../http/answers.ts";
 import type {
   DeliveryPage,
   GivenUp,
   SigningSecret,
+  TestOutcome,
   Webhook,
   WebhookCounts,
   WebhookProgram,
@@ -20,8 +24,13 @@ import type { AuditTrail } from "../live/changes.ts";
 
 /** Changes of an event are followed this often, so those of half a second travel together. */
 const FOLLOW_EVERY_MS = 500;
-/** Lists of deliveries waiting for the thread. */
-export const LISTS_MAX = 100;
+/** Lists and retries waiting for the thread. */
+export const QUESTIONS_MAX = 100;
+/** Tests under way, of one organization and in all: each takes up to 15 s. */
+export const TESTS_OF_ORGANIZATION_MAX = 8;
+export const TESTS_MAX = 64;
+/** Of one webhook. */
+export const TESTS_PER_MINUTE = 6;
 const RESTART_MS = 10_000;
 const END_MS_MAX = 2_000;
 const ASKER = "webhooks";
@@ -34,6 +43,25 @@ const NO_COUNTS: WebhookCounts = {
   failed: 0,
   followed: 0,
 };
+
+const TOO_MANY_TESTS: Problem = {
+  refused: Result.OVERLOADED,
+  detail: "Too many tests of webhooks are under way; try again when they have ended.",
+};
+
+const NOT_TESTED: Problem = {
+  refused: Result.OVERLOADED,
+  detail: "Webhooks cannot be tested at present; try again in a few seconds.",
+};
+
+function tooManyOf(waitMs: number): Problem {
+  const seconds = String(Math.ceil(waitMs / 1_000));
+  return {
+    refused: FrontResult.RATE_LIMITED,
+    detail: `A webhook may be tested ${TESTS_PER_MINUTE} times a minute; try again in ${seconds} s.`,
+    headers: [["Retry-After", seconds]],
+  };
+}
 
 export interface WebhookOptions {
   readonly engine: Engine;
@@ -51,6 +79,10 @@ const startReal: StartWebhookThread = workerThread(
   new URL("worker.js", import.meta.url),
   "frontrow webhooks",
 );
+
+type Question<K extends keyof WebhookProgram["requests"]> = Parameters<
+  WebhookProgram["requests"][K]
+>[0];
 
 /** As it was sent to the thread. */
 interface Sent {
@@ -73,8 +105,12 @@ export class Webhooks {
   /** The last record the thread was told to follow. */
   #followed = -1;
   #isFollowing = false;
-  /** Lists of deliveries waiting for the thread. */
-  #lists = 0;
+  /** Lists and retries waiting for the thread. */
+  #questions = 0;
+  /** Tests under way. */
+  readonly #tests = new Set<{ readonly organizationId: number }>();
+  /** By id of the webhook. */
+  readonly #tested = new Throttle(TESTS_PER_MINUTE);
   #counts = NO_COUNTS;
   /** Counts of ended threads. */
   readonly #before = { succeeded: 0, failed: 0 };
@@ -130,14 +166,55 @@ export class Webhooks {
 
   /** @returns Null when the deliveries cannot be read now. */
   list(webhookId: number, offset: number, limit: number): Promise<DeliveryPage | null> {
-    if (!this.#worker.isRunning || this.#lists >= LISTS_MAX) {
-      // A webhook no thread was told of has no deliveries.
-      return Promise.resolve(this.#sent.has(webhookId) ? null : NOTHING);
-    }
-    this.#lists += 1;
+    // A webhook no thread was told of has no deliveries.
+    const isKnown = this.#worker.isRunning || this.#sent.has(webhookId);
+    if (!isKnown) return Promise.resolve(NOTHING);
+    return this.#question("list", { webhookId, offset, limit });
+  }
+
+  /** Makes the backlog due. @returns How many deliveries waited; null when it cannot be done now. */
+  retry(webhookId: number): Promise<number | null> {
+    return this.#question("retry", webhookId);
+  }
+
+  /** Sends a delivery of type `test`; the row may be of an inactive webhook. Takes up to 15 s. */
+  async test(row: WebhookRow): Promise<TestOutcome | Problem> {
+    const { engine, keys } = this.#options;
+    const { id, url, organizationId } = row;
+    const own = [...this.#tests].filter((test) => test.organizationId === organizationId);
+    const isFull = this.#tests.size >= TESTS_MAX || own.length >= TESTS_OF_ORGANIZATION_MAX;
+    if (isFull) return TOO_MANY_TESTS;
+    const waitMs = this.#tested.take(String(id), engine.nowMs());
+    if (waitMs > 0) return tooManyOf(waitMs);
+    const test = { organizationId };
+    this.#tests.add(test);
+    const outcome = await this.#ask("test", { url, secrets: keys.webhookSecrets(row) });
+    this.#tests.delete(test);
+    return outcome ?? NOT_TESTED;
+  }
+
+  async #question<K extends "list" | "retry">(name: K, argument: Question<K>) {
+    if (this.#questions >= QUESTIONS_MAX) return null;
+    this.#questions += 1;
+    const result = await this.#ask(name, argument);
+    this.#questions -= 1;
+    return result;
+  }
+
+  /** @returns Null when the thread does not run, or has failed. */
+  async #ask<K extends keyof WebhookProgram["requests"]>(
+    name: K,
+    argument: Question<K>,
+  ): Promise<ReturnType<WebhookProgram["requests"][K]> | null> {
+    const { engine } = this.#options;
+    const rows = [...engine.state.catalog.webhooks.values()];
+    // Nothing of a change that a crash could undo reaches a receiver.
+    await new Promise<void>((resolve) => {
+      engine.afterDurable(resolve);
+    });
+    if (this.#timer === null || !this.#start(rows)) return null;
     return new Promise((resolve) => {
-      this.#worker.ask("list", { webhookId, offset, limit }, (reply) => {
-        this.#lists -= 1;
+      this.#worker.ask(name, argument, (reply) => {
         resolve(reply.failure === null ? reply.result : null);
       });
     });
@@ -169,19 +246,13 @@ export class Webhooks {
 
   async #tell(rows: readonly WebhookRow[], sequence: number): Promise<void> {
     if (this.#timer === null) return;
-    const isNew = !this.#worker.isRunning;
-    if (isNew && performance.now() - this.#startedMs < RESTART_MS) {
+    if (!this.#start(rows)) {
       this.#isFollowing = false;
       return;
     }
-    const changed = rows
-      .filter((row) => this.#sent.get(row.id)?.row !== row)
-      .map((row) => this.#note(row));
-    if (isNew) {
-      this.#startedMs = performance.now();
-      this.#webhooks = rows.map((row) => this.#shown(row));
-      this.#worker.start();
-    } else for (const webhook of changed) this.#worker.tell("put", webhook);
+    for (const row of rows) {
+      if (this.#sent.get(row.id)?.row !== row) this.#worker.tell("put", this.#noted(row));
+    }
     const ids = new Set(rows.map(({ id }) => id));
     for (const webhookId of this.#sent.keys()) {
       if (ids.has(webhookId)) continue;
@@ -192,6 +263,16 @@ export class Webhooks {
     if (hasActive(rows)) await this.#follow(sequence);
     else this.#followed = sequence;
     this.#isFollowing = false;
+  }
+
+  /** @param rows - On disk. @returns Whether the thread runs: it rests after its end. */
+  #start(rows: readonly WebhookRow[]): boolean {
+    if (this.#worker.isRunning) return true;
+    if (performance.now() - this.#startedMs < RESTART_MS) return false;
+    this.#startedMs = performance.now();
+    this.#webhooks = rows.map((row) => this.#noted(row));
+    this.#worker.start();
+    return true;
   }
 
   async #follow(sequence: number): Promise<void> {
@@ -208,15 +289,12 @@ export class Webhooks {
     });
   }
 
-  #note(row: WebhookRow): Webhook {
-    this.#sent.set(row.id, { row, version: (this.#versions += 1) });
-    return this.#shown(row);
-  }
-
-  #shown(row: WebhookRow): Webhook {
+  /** The row as the thread gets it now. */
+  #noted(row: WebhookRow): Webhook {
+    const version = (this.#versions += 1);
+    this.#sent.set(row.id, { row, version });
     const { keyVersion: _keyVersion, retiredKey: _retiredKey, ...members } = row;
-    const secrets = this.#options.keys.webhookSecrets(row);
-    return { ...members, secrets, version: this.#sent.get(row.id)!.version };
+    return { ...members, secrets: this.#options.keys.webhookSecrets(row), version };
   }
 
   /** Another thread takes over. It finds the work of this one in the file. */

@@ -3,7 +3,7 @@ import { workerData } from "node:worker_threads";
 import { openDeliveries } from "../../persistence/deliveries.ts";
 import { realDisk } from "../../persistence/disk/disk.ts";
 import { messageOf } from "../../persistence/disk/faults.ts";
-import { emitterOf, portOfThisThread, serve } from "../../persistence/disk/worker.ts";
+import { emitterOf, LATER, portOfThisThread, serve } from "../../persistence/disk/worker.ts";
 import { FollowedHistory } from "../../persistence/history/followed.ts";
 import { attempt } from "./attempt.ts";
 import { Courier, LISTED_MAX } from "./courier.ts";
@@ -96,6 +96,16 @@ serve<WebhookProgram>(port, {
     let page: DeliveryPage | null = null;
     tryTo(() => (page = file.list(webhookId, offset, limit)));
     return page;
+  },
+  retry(webhookId) {
+    let due: number | null = null;
+    tryTo(() => (due = courier.retry(webhookId)));
+    wake(0);
+    return due;
+  },
+  test(webhook, answering) {
+    void courier.test(webhook).then((outcome) => answering.done(outcome));
+    return LATER;
   },
   end() {
     tryTo(() => courier.close());

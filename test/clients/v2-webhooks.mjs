@@ -1,4 +1,5 @@
-// A topic of the v2 client: webhooks. Nothing is sent, because the webhook is never active.
+// A topic of the v2 client: webhooks. Nothing arrives: the webhook is never active, and the name of
+// its receiver has no address.
 
 import assert from "node:assert/strict";
 import { done, invalid, members, missing, page, problem, step } from "./v2-kit.mjs";
@@ -31,6 +32,15 @@ export async function webhooks(world) {
     const rotated = done(await api.post(`/webhooks/${hook.id}/rotate`, { graceSeconds: 60 }));
     assert.match(rotated.secret, SECRET);
     assert.notEqual(rotated.secret, hook.secret);
+  });
+  await step("a test says why no answer came, and a retry that nothing waits", async () => {
+    const tested = done(await api.post(`/webhooks/${hook.id}/test`));
+    members(tested, { milliseconds: "long", error: "text" });
+    assert.equal(tested.status, null);
+    assert.match(tested.error, /\.$/);
+    assert.deepEqual(done(await api.post(`/webhooks/${hook.id}/retry`), 202), { due: 0 });
+    missing(await api.post("/webhooks/999999/test"));
+    missing(await api.post("/webhooks/999999/retry"));
   });
   await step("nothing was sent, and a deleted webhook is gone", async () => {
     page(await api.get(`/webhooks/${hook.id}/deliveries/`), { total: 0 });

@@ -3,6 +3,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { DeliveryFile, type Lane, openDeliveries } from "../../persistence/deliveries.ts";
+import { openSqlWriter } from "../../persistence/disk/sqlite.ts";
 import { temporaryFolder } from "../support/server-process.ts";
 
 const STORE_ID = "0e1ecc4e-0000-4000-8000-000000000001";
@@ -92,6 +93,47 @@ test("discarding ends what waits for one webhook and leaves the others alone", (
   expect(listed(file)).toEqual([[11, "DISCARDED"]]);
   file.remove(8);
   expect(file.webhookIds).toEqual([7]);
+});
+
+test("a success makes a lane due at the end of its Retry-After, `hasten` at once", () => {
+  const file = fileIn(temporaryFolder());
+  const free = { ...LANE, partition: 2 };
+  for (const [lane, notBeforeMs] of [
+    [LANE, 60_000],
+    [free, 0],
+  ] as const) {
+    form(file, lane, [11, 12]);
+    const { number } = file.pending(lane)!;
+    file.retry(number, { lastStatus: 503, nowMs: 0, nextAtMs: 90_000 });
+    file.delay(lane, 90_000, notBeforeMs);
+  }
+  const dueAt = (nowMs: number) => file.dueLanes(7, nowMs, 9).map(({ partition }) => partition);
+  const shown = () => file.list(7, 0, 9).rows.map(({ nextAtMs }) => nextAtMs);
+  file.failingSince(7, 0);
+  file.succeeded(7, 10_000);
+  expect([dueAt(10_000), dueAt(59_999), dueAt(60_000)]).toEqual([[2], [2], [2, 1]]);
+  expect(shown()).toEqual([0, 10_000, 0, 60_000]);
+  file.hasten(7, 20_000);
+  expect(dueAt(20_000)).toEqual([2, 1]);
+  expect(shown()).toEqual([0, 10_000, 0, 20_000]);
+  expect(file.pendingCount(7, [file.pending(LANE)!.number])).toBe(3);
+  expect(file.pendingCount(8, [])).toBe(0);
+});
+
+test("a file of an earlier build → what waits in it is kept, and a Retry-After remembered", () => {
+  const folder = temporaryFolder();
+  const first = fileIn(folder);
+  form(first, LANE, [11]);
+  first.close();
+  const old = openSqlWriter(path.join(folder, "webhooks.sqlite"));
+  old.execute("ALTER TABLE lanes DROP COLUMN notBeforeMs");
+  old.close();
+  const file = fileIn(folder);
+  expect(file.dueLanes(7, 0, 9)).toMatchObject([{ ...LANE, since: 11 }]);
+  file.delay(LANE, 90_000, 60_000);
+  file.failingSince(7, 0);
+  file.succeeded(7, 10_000);
+  expect([file.dueLanes(7, 59_999, 9).length, file.dueLanes(7, 60_000, 9).length]).toEqual([0, 1]);
 });
 
 test("old deliveries and those beyond a number are removed, but none that waits", () => {

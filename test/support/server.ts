@@ -166,6 +166,8 @@ const SILENT_METRICS = {
 const NO_DELIVERIES: Services["webhooks"] = {
   allowsPrivate: false,
   list: () => Promise.resolve({ rows: [], total: 0 }),
+  retry: () => Promise.resolve(0),
+  test: () => Promise.resolve({ status: 204, milliseconds: 7, error: null }),
 };
 
 export interface ServerOptions {

@@ -45,6 +45,17 @@ test("only 100,000 names are kept; the oldest is forgotten first", () => {
   expect([throttle.admits("first", 3), throttle.admits("last", 3)]).toEqual([true, false]);
 });
 
+test("five calls within any minute are taken, and the next one waits for the first to age", () => {
+  const throttle = new Throttle(5);
+  for (const nowMs of [0, 10_000, 20_000, 30_000, 40_000]) {
+    expect(throttle.take("a", nowMs)).toBe(0);
+  }
+  expect(throttle.take("a", 45_000)).toBe(15_000);
+  // A refused call does not count.
+  expect([throttle.take("a", 59_999), throttle.take("a", 60_000)]).toEqual([1, 0]);
+  expect([throttle.take("a", 60_000), throttle.take("b", 60_000)]).toEqual([10_000, 0]);
+});
+
 test("a failure that is withdrawn does not count", () => {
   const throttle = new Throttle(2);
   throttle.failed("a", 0);

@@ -91,7 +91,7 @@ interface Comparison {
   readonly place: string;
 }
 
-/** Where two values differ. Times need to have the same form only. */
+/** Where two values differ. Times and durations need to have the same form only. */
 function* differencesOf(example: unknown, actual: unknown, at: Comparison): Generator<string> {
   const { made, isPart, place } = at;
   if (typeof example === "string" && typeof actual === "string") {
@@ -100,6 +100,8 @@ function* differencesOf(example: unknown, actual: unknown, at: Comparison): Gene
     const isSame = replaced(example, made) === actual || (TIME.test(example) && TIME.test(actual));
     const isStart = isPart && actual.startsWith(example);
     if (!isSame && !isStart) yield `${place}: ${actual}`;
+  } else if (place.endsWith("/milliseconds")) {
+    if (typeof example !== typeof actual) yield `${place}: ${JSON.stringify(actual)}`;
   } else if (isObject(example) && isObject(actual)) {
     for (const name of new Set([...Object.keys(actual), ...Object.keys(example)])) {
       if (isPart && !(name in example)) continue;

@@ -37,9 +37,10 @@ type Operation = (typeof operations)[number];
 
 const guarded = operations.filter(({ route }) => route.access !== Access.PUBLIC);
 const isLogin = ({ route }: Operation) => route.path === "/api/auth/login";
-/** Those that write the log: tickets are in memory only. */
+/** Those that write the log: tickets are in memory only, deliveries in a file of their own. */
+const UNLOGGED = /\/(stream-tickets|webhooks\/\{id\}\/(retry|test))$/;
 const changing = guarded.filter(
-  ({ route }) => route.method !== "get" && !route.path.endsWith("/stream-tickets"),
+  ({ route }) => route.method !== "get" && !UNLOGGED.test(route.path),
 );
 const keyed = guarded.filter(({ route }) => takesIdempotencyKey(route));
 const bodied = guarded.filter(({ route }) => route.body !== undefined);

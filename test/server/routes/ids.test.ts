@@ -36,6 +36,8 @@ const ROWS: readonly (readonly [string, string, string, unknown])[] = [
   ["GET", `${V2}/webhooks/{webhook}`, "id TYPE", undefined],
   ["DELETE", `${V2}/webhooks/{webhook}`, "id TYPE", undefined],
   ["POST", `${V2}/webhooks/{webhook}/rotate`, "id TYPE", {}],
+  ["POST", `${V2}/webhooks/{webhook}/retry`, "id TYPE", undefined],
+  ["POST", `${V2}/webhooks/{webhook}/test`, "id TYPE", undefined],
   ["GET", `${V2}/webhooks/{webhook}/deliveries/`, "id TYPE", undefined],
   ["GET", `${V2}/event/{event}/prices/{price}`, "eventId FORMAT, id TYPE", undefined],
   ["DELETE", `${V2}/event/{event}/prices/{price}`, "eventId FORMAT, id TYPE", undefined],

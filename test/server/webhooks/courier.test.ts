@@ -1,6 +1,7 @@
 /** Deliveries: in order for each event, at least once, and given up when a receiver is gone. */
 import { expect, test } from "vitest";
 import type { WebhookBody } from "../../../engine/bodies.ts";
+import type { AttemptResult } from "../../../server/webhooks/attempt.ts";
 import { OF_WEBHOOK_MAX, WAITING_BYTES_MAX } from "../../../server/webhooks/courier.ts";
 import { area, section } from "../../support/layout.ts";
 import { failed, Sending } from "./sending.ts";
@@ -260,6 +261,107 @@ test("a success makes what waits at the same webhook due at once, and nothing el
   const sent = sending.sent.slice(before);
   expect(sent.map(({ type }) => type)).toEqual(["status", "change"]);
   expect(sent.at(-1)!.sequences).toEqual([locked]);
+});
+
+test("a success elsewhere → a delivery with Retry-After waits to its end, others go", async () => {
+  const sending = new Sending(HALL);
+  const { world } = sending;
+  const { id } = sending.create({ events: ["change", "status"] });
+  const other = addEvent(sending, 1);
+  sending.answer = ({ eventId }) => failed(503, eventId === world.eventId ? 600 * SECOND_MS : 0);
+  const locked = sending.book("lock", world.selection("A", "A1"));
+  await sending.run();
+  const startMs = sending.nowMs;
+  expect(sending.sent.map(({ eventId }) => eventId).sort()).toEqual([other, world.eventId].sort());
+  sending.answer = () => ({ status: 200, askedMs: 0, failure: "" });
+  // A kill in between: the lane remembers.
+  sending.restart();
+  sending.nowMs += 60 * SECOND_MS;
+  await sending.run();
+  addEvent(sending, 2);
+  await sending.run();
+  expect(sending.sent.slice(2).map(({ type }) => type)).toEqual(["status", "status"]);
+  const waiting = sending.file.list(id, 0, 9).rows.find(({ status }) => status === "PENDING");
+  expect(waiting!.nextAtMs).toBe(startMs + 600 * SECOND_MS);
+  sending.nowMs = startMs + 600 * SECOND_MS - 1;
+  await sending.run();
+  expect(sending.sent.length).toBe(4);
+  sending.nowMs += 1;
+  await sending.run();
+  expect(sending.sent.slice(4).map(({ sequences }) => sequences)).toEqual([[locked]]);
+});
+
+test("Retry-After shorter than the schedule → the success of another event ends the wait", async () => {
+  const sending = new Sending(HALL);
+  const { world } = sending;
+  sending.create({ events: ["change", "status"] });
+  sending.answer = () => failed(503, 10 * SECOND_MS);
+  sending.book("lock", world.selection("A", "A1"));
+  for (let tries = 0; tries < 7; tries++) {
+    await sending.run();
+    sending.nowMs += 2 * 60_000;
+  }
+  // The next try would come after five minutes.
+  const before = sending.sent.length;
+  sending.answer = () => ({ status: 200, askedMs: 0, failure: "" });
+  addEvent(sending, 1);
+  await sending.run();
+  expect(sending.sent.slice(before).map(({ type }) => type)).toEqual(["status", "change"]);
+});
+
+test("a retry by hand → all that waits is tried now, each event in its order", async () => {
+  const sending = new Sending(HALL);
+  const { world } = sending;
+  const { id } = sending.create();
+  const other = sending.create({ url: OTHER });
+  sending.answer = () => failed(503, 3_600 * SECOND_MS);
+  const first = sending.book("lock", world.selection("A", "A1"));
+  world.clock.timeMs += 2 * SECOND_MS;
+  const second = sending.book("lock", world.selection("A", "A2"));
+  await sending.run();
+  const later = sending.book("lock", world.selection("A", "A3"));
+  await sending.run();
+  expect(sending.sent.length).toBe(2);
+  sending.answer = () => ({ status: 200, askedMs: 0, failure: "" });
+  // Two were formed; the last one joins its lane when they have been sent.
+  expect(sending.courier.retry(id)).toBe(2);
+  await sending.run();
+  const sent = sending.sent.slice(2);
+  expect(sent.map(({ sequences }) => sequences)).toEqual([[first], [second], [later]]);
+  expect(sent[0]!.id).toBe(sending.sent.find(({ url }) => url !== OTHER)!.id);
+  expect(sent.every(({ url }) => url !== OTHER)).toBe(true);
+  expect([sending.courier.retry(id), sending.courier.retry(other.id)]).toEqual([0, 2]);
+});
+
+test("a retry while a delivery is tried → counts those behind it alone", async () => {
+  const sending = new Sending(HALL);
+  const { world } = sending;
+  const row = sending.create();
+  sending.answer = () => null;
+  sending.book("lock", world.selection("A", "A1"));
+  world.clock.timeMs += 2 * SECOND_MS;
+  sending.book("lock", world.selection("A", "A2"));
+  await sending.run();
+  expect([sending.courier.retry(row.id), sending.sent.length]).toEqual([1, 1]);
+  await sending.run();
+  expect(sending.sent.length).toBe(1);
+  sending.update(row, { active: false });
+  expect(sending.courier.retry(row.id)).toBe(0);
+});
+
+test("a retry right after a failure → tries that delivery again, too", async () => {
+  const sending = new Sending(HALL);
+  const { id } = sending.create();
+  let fail: (result: AttemptResult) => void = () => {};
+  sending.answer = () => new Promise((resolve) => (fail = resolve));
+  sending.book("lock", sending.world.selection("A", "A1"));
+  await sending.run();
+  fail(failed(503, 3_600 * SECOND_MS));
+  await new Promise(setImmediate);
+  // No turn has recorded the failure.
+  expect(sending.courier.retry(id)).toBe(1);
+  await sending.run();
+  expect(sending.sent.length).toBe(2);
 });
 
 test("a receiver that answers 410 is given up at once", async () => {

@@ -90,6 +90,31 @@ test(
   },
 );
 
+test(
+  "a receiver that asks for an hour and is back → a retry by hand delivers now",
+  SLOW,
+  async () => {
+    const server = await startServer({ args: ARGS });
+    const receiver = await Receiver.open();
+    [receiver.status, receiver.headers] = [503, { "Retry-After": "3600" }];
+    const id = await create(server, receiver, ["change"]);
+    await book(server, server.eventId, "lock", 24);
+    await until(async () => (await deliveriesOf(server, id))[0]?.attempts === 1);
+    await server.kill("SIGKILL");
+    const again = await startServer({ folder: server.folder, args: ARGS });
+    receiver.status = 200;
+    const retry = async () => {
+      const reply = await again.request("POST", `${V2}/webhooks/${id}/retry`);
+      return [reply.status, await reply.json()];
+    };
+    expect(await retry()).toEqual([202, { due: 1 }]);
+    await until(() => receiver.received.length === 2);
+    expect(receiver.received[1]).toEqual(receiver.received[0]);
+    await until(async () => (await deliveriesOf(again, id))[0]?.status === "DELIVERED");
+    expect(await retry()).toEqual([202, { due: 0 }]);
+  },
+);
+
 test("a receiver that answers 410 is given up, and the webhook says why", SLOW, async () => {
   const server = await startServer({ args: ARGS });
   const receiver = await Receiver.open();

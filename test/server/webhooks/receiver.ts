@@ -21,6 +21,8 @@ export interface Received {
 export class Receiver {
   readonly received: Received[] = [];
   status = 200;
+  /** Sent with every answer. */
+  headers: Readonly<Record<string, string>> = {};
   secrets: string[] = [];
   url = "";
 
@@ -31,7 +33,7 @@ export class Receiver {
       request.on("data", (part: Buffer) => (body += part.toString()));
       request.on("end", () => {
         receiver.#take(request.headers as Record<string, string>, body);
-        response.writeHead(receiver.status).end();
+        response.writeHead(receiver.status, receiver.headers).end();
       });
     });
     onTestFinished(() => void server.close());

@@ -110,8 +110,9 @@ test("a webhook is read, listed and deleted by its organization alone", async ()
 });
 
 test("a list of deliveries that cannot be read now is refused", async () => {
-  const webhooks = { allowsPrivate: false, list: () => Promise.resolve(null) };
-  const server = new TestServer({ webhooks });
+  const server = new TestServer();
+  const { webhooks } = server.services;
+  Object.assign(server.services, { webhooks: { ...webhooks, list: () => Promise.resolve(null) } });
   const { id } = await create(server);
   const reply = await server.get(`${WEBHOOKS}${id}/deliveries/`);
   expectProblem(reply, { status: 503, errorCode: "OVERLOADED" });

@@ -39,7 +39,7 @@ export class Sending {
   readonly disabled: [webhookId: number, reason: string][] = [];
   nowMs = START_MS;
   /** The receivers' answer; null for none. */
-  answer: (sent: Sent) => AttemptResult | null = () => OK;
+  answer: (sent: Sent) => AttemptResult | Promise<AttemptResult> | null = () => OK;
   courier: Courier;
   file: DeliveryFile;
   readonly #folder = temporaryFolder();

@@ -1,8 +1,15 @@
 /** Webhooks as the server's thread sees them. */
 import { expect, onTestFinished, test, vi } from "vitest";
+import type { Caller } from "../../../engine/bodies.ts";
 import { workerThread } from "../../../persistence/disk/worker.ts";
 import { Keys } from "../../../server/auth/keys.ts";
-import { LISTS_MAX, type StartWebhookThread, Webhooks } from "../../../server/webhooks/webhooks.ts";
+import {
+  QUESTIONS_MAX,
+  type StartWebhookThread,
+  TESTS_MAX,
+  TESTS_OF_ORGANIZATION_MAX,
+  Webhooks,
+} from "../../../server/webhooks/webhooks.ts";
 import type { World } from "../../support/engine.ts";
 import { TestServer } from "../../support/server.ts";
 
@@ -45,8 +52,29 @@ test("a hundred lists of deliveries may wait, and the next one is refused", asyn
   // Before it has begun, there are no deliveries.
   expect(await webhooks.list(id, 0, 20)).toEqual({ rows: [], total: 0 });
   webhooks.begin();
-  for (let i = 0; i < LISTS_MAX; i++) void webhooks.list(id, 0, 20);
+  for (let i = 0; i < QUESTIONS_MAX; i++) void webhooks.list(id, 0, 20);
   expect(await webhooks.list(id, 0, 20)).toBeNull();
+});
+
+test("tests under way are bounded, of an organization and in all", async () => {
+  const { world, services, a, b } = new TestServer();
+  const hook = { url: "https://odeon.example/", events: ["change" as const] };
+  const webhooks = webhooksOf(world, services);
+  webhooks.begin();
+  const isRefused = async (caller: Caller) => {
+    const row = world.must("createWebhook", caller, { body: hook });
+    const pending = new Promise<null>((resolve) => void setImmediate(resolve, null));
+    const outcome = await Promise.race([webhooks.test(row), pending]);
+    return outcome !== null && "refused" in outcome;
+  };
+  // The thread answers nothing.
+  for (let n = 0; n < TESTS_OF_ORGANIZATION_MAX; n++) expect(await isRefused(a.caller)).toBe(false);
+  expect([await isRefused(a.caller), await isRefused(b.caller)]).toEqual([true, false]);
+  for (let n = TESTS_OF_ORGANIZATION_MAX + 1; n < TESTS_MAX; n++) {
+    const caller = world.createOrganization(world.tenant, `Organization ${n}`);
+    expect(await isRefused(caller)).toBe(false);
+  }
+  expect(await isRefused(b.caller)).toBe(true);
 });
 
 test("the trail is asked for new records only while a webhook is active", async () => {
