@@ -5,6 +5,8 @@ import { expect, test } from "vitest";
 import { backupFolder } from "../../../persistence/rescue/copy-store.ts";
 import { verifyFolder } from "../../../persistence/rescue/verify.ts";
 import { realDisk } from "../../../persistence/disk/disk.ts";
+import { TESTS_PER_MINUTE } from "../../../server/webhooks/webhooks.ts";
+import { startWithGateway } from "../../support/gateway/processes.ts";
 import { type ServerProcess, sleep, startServer } from "../../support/server-process.ts";
 import { Receiver } from "./receiver.ts";
 
@@ -114,6 +116,23 @@ test(
     expect(await retry()).toEqual([202, { due: 0 }]);
   },
 );
+
+test("tests and retries through a gateway → answered as by the engine", SLOW, async () => {
+  const { engine, gateway } = await startWithGateway({ args: ARGS });
+  const receiver = await Receiver.open();
+  const id = await create(engine, receiver, ["change"]);
+  const call = (name: string) =>
+    gateway.request("POST", `${V2}/webhooks/${id}/${name}`, undefined, engine.key);
+  for (let n = 0; n < TESTS_PER_MINUTE; n++) {
+    receiver.status = 200 + n;
+    expect(await (await call("test")).json()).toMatchObject({ status: 200 + n, error: null });
+  }
+  const refused = await call("test");
+  expect([refused.status, Number(refused.headers.get("retry-after")) > 50]).toEqual([429, true]);
+  const retried = await call("retry");
+  expect([retried.status, await retried.json()]).toEqual([202, { due: 0 }]);
+  expect(receiver.received.every(({ signedBy }) => signedBy.length === 1)).toBe(true);
+});
 
 test("a receiver that answers 410 is given up, and the webhook says why", SLOW, async () => {
   const server = await startServer({ args: ARGS });

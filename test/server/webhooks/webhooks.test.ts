@@ -77,6 +77,25 @@ test("tests under way are bounded, of an organization and in all", async () => {
   expect(await isRefused(b.caller)).toBe(true);
 });
 
+test("a webhook that is not on disk yet → its test waits until it is", async () => {
+  const { world, services, a, journal } = new TestServer();
+  let starts = 0;
+  const program: StartWebhookThread = (data, events) => {
+    starts += data.webhooks.length;
+    return IDLE(data, events);
+  };
+  const webhooks = webhooksOf(world, { audit: services.audit, program });
+  webhooks.begin();
+  journal.withholds = true;
+  const body = { url: "https://odeon.example/", events: ["change" as const] };
+  void webhooks.test(world.must("createWebhook", a.caller, { body }));
+  await new Promise(setImmediate);
+  expect(starts).toBe(0);
+  journal.withholds = false;
+  journal.sync();
+  await vi.waitFor(() => expect(starts).toBe(1));
+});
+
 test("the trail is asked for new records only while a webhook is active", async () => {
   const { world, services, a } = new TestServer();
   const ask = vi.spyOn(services.audit, "ask");
