@@ -33,7 +33,7 @@ POST ${V2}/events/ 201 400 403
 GET ${V2}/events/{id} ${READ}
 GET ${V2}/events/ ${LIST}
 PUT ${V2}/events/ ${CHANGE} 409
-DELETE ${V2}/events/{id} 204 400 403 404
+DELETE ${V2}/events/{id} 204 400 403 404 409
 GET ${V2}/events/{id}/seats/ ${READ}
 GET ${V2}/events/{id}/areas/ ${READ}
 GET ${V2}/events/{id}/summary/ ${READ}
@@ -42,6 +42,7 @@ GET ${V2}/events/{id}/audit/ ${READ}
 GET ${V2}/events/{id}/map/ ${READ}
 GET ${V2}/events/{id}/changes/ ${READ} 410
 POST ${V2}/events/{id}/stream-tickets 201 400 403 404
+POST ${V2}/events/{id}/clone 201 400 403 404
 POST ${V2}/events/{id}/status ${CHANGE} 409
 PUT ${V2}/events/{id}/series ${CHANGE}
 POST ${V2}/series/ 201 400 403
@@ -77,9 +78,9 @@ POST ${V2}/schemas/clone/{id} ${READ}
 GET ${V2}/schemas/clone/{id} ${READ}
 GET ${V2}/schemas/{schemaId}/seatmaps/ ${READ}
 GET ${V2}/schemas/{id}/layout ${READ}
-PUT ${V2}/schemas/{id}/layout ${CHANGE} 409
+PUT ${V2}/schemas/{id}/layout ${CHANGE} 409 412
 GET /api/seatmap/{id}/ ${READ}
-PUT /api/seatmap/{id}/ ${CHANGE} 409
+PUT /api/seatmap/{id}/ ${CHANGE} 409 412
 POST ${V2}/venues/ 201 400 403
 GET ${V2}/venues/ ${LIST}
 PUT ${V2}/venues/ ${CHANGE}

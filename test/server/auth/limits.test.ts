@@ -143,7 +143,12 @@ test("the settings show the limits that are set, and 0 turns one off", async () 
   const path = `${MANAGEMENT}/organizations/${server.a.id}/settings`;
   const by = { key: server.tenantToken };
   const put = async (body: object) => (await server.put<object>(path, body, by)).body;
-  const plain = { salesControl: true, bookingEnabled: true, orphanPrevention: false };
+  const plain = {
+    salesControl: true,
+    bookingEnabled: true,
+    orphanPrevention: false,
+    protectSales: false,
+  };
   const limits = { heldPerSession: 8, heldPerEvent: 500, requestsPerSecond: 50 };
   expect(await put({ ...limits, bookingsPerSecond: 20 })).toEqual({
     ...plain,
