@@ -83,6 +83,31 @@ export async function statuses(world) {
   );
 }
 
+export async function clones(world) {
+  const { api } = world;
+  const show = await onSale(world, "First night");
+  await step("an event is cloned with its prices and blocked seats, as a draft", async () => {
+    isTrue(await book(api, "block", show.id, seats(show.a)));
+    isTrue(await book(api, "directsale", show.id, seats(show.b)));
+    const times = { start: "2031-07-01T20:00:00", endDate: "2031-07-01T23:00:00" };
+    const next = done(await api.post(`/events/${show.id}/clone`, { name: "Next", ...times }), 201);
+    members(next, EVENT);
+    assert.deepEqual([next.name, next.status], ["Next", "DRAFT"]);
+    const states = new Map(
+      (await all(api, `/events/${next.id}/seats/`)).map(({ seatId, state }) => [seatId, state]),
+    );
+    assert.deepEqual([states.get(show.a[0]), states.get(show.b[0])], ["BLOCKED", "ACTIVE"]);
+    const published = done(
+      await api.post(`/events/${show.id}/clone`, { status: "PUBLISHED" }),
+      201,
+    );
+    assert.equal(published.status, "PUBLISHED");
+    invalid(await api.post(`/events/${show.id}/clone`, { status: "ARCHIVED" }), "status");
+    invalid(await api.post(`/events/${show.id}/clone`, { endDate: "2001-01-01" }), "endDate");
+    missing(await api.post(`/events/${randomUUID()}/clone`, {}));
+  });
+}
+
 export async function series(world) {
   const { api } = world;
   const event = await newEvent(world, "Part one");
