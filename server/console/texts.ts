@@ -7,6 +7,15 @@ export function whole(value: number): string {
   return WHOLE.format(value);
 }
 
+interface PriceChange {
+  readonly price: string;
+  readonly name: string;
+  /** Changed seats. */
+  readonly seats: number;
+  /** Places with their earlier price. */
+  readonly kept: number;
+}
+
 export const TEXTS = {
   product: "Frontrow",
   logIn: {
@@ -264,9 +273,54 @@ export const TEXTS = {
     none: "No price yet",
     several: "Several prices",
     rest: "Give it to everything without a price",
+    everything: "Everything without a price",
     places: (name: string) => `Places on sale in ${name}`,
-    assigned: (price: string, where: string) => `${price}: ${where}`,
-    chooseFirst: "Add or choose a price first.",
+    seats: (count: number) => (count === 1 ? "1 seat" : `${whole(count)} seats`),
+    assigned: ({ price, name, seats, kept }: PriceChange) => {
+      const where = seats === 0 ? name : `${name}, ${TEXTS.prices.seats(seats)}`;
+      const rest = kept === 1 ? "1 keeps its price." : `${whole(kept)} keep their price.`;
+      return `${price}: ${where}.${kept === 0 ? "" : ` ${rest}`}`;
+    },
+    unchanged: (name: string) => `${name}: nothing has changed.`,
+    uncertain: (name: string) => `${name}: a part may have changed. Undo takes it back.`,
+    undone: (name: string) => `Undone: ${name}.`,
+    undoneBut: (name: string, left: number) =>
+      `Undone: ${name}. ${whole(left)} taken since ${left === 1 ? "keeps" : "keep"} the new price.`,
+    undo: "Undo",
+    undoKeys: "Control+Z undoes it.",
+    close: "Close",
+    chooseFirst: "Choose a price first.",
+    notLive:
+      "The map is not live: seats may be sold without being shown. Wait until it is live, or log in again.",
+    question: {
+      /** @param taken - Counts and states: some sold, held, blocked. */
+      title: (taken: readonly (readonly [number, string])[], noun: string) => {
+        const [first = [0, ""], ...others] = taken;
+        const [count, state] = first;
+        const head =
+          count === 1 ? `1 ${noun} is ${state}` : `${whole(count)} ${noun}s are ${state}`;
+        const tail = others.map(([more, name]) => `, ${whole(more)} ${name}`).join("");
+        const isOne = count === 1 && others.length === 0;
+        return `${head}${tail}: keep ${isOne ? "its" : "their"} price?`;
+      },
+      seat: "seat",
+      place: "place",
+      sold: "sold",
+      held: "held",
+      blocked: "blocked",
+      free: (price: string, name: string, count: number) => {
+        if (count === 0) return `${name} has no free seat to change.`;
+        return count === 1
+          ? `Only the free seat of ${name} gets ${price}.`
+          : `Only the ${whole(count)} free seats of ${name} get ${price}.`;
+      },
+      area: (price: string, name: string) =>
+        `All places of ${name} have one price: all of them get ${price}, or none.`,
+      effect: "If changed too, sales are reported and holds are sold at the new price.",
+      keep: "Keep their price",
+      all: "Change them too",
+      cancel: "Cancel",
+    },
     publish: "Publish the event",
     published: "The event is published.",
     draft: "Draft: nothing can be sold until the event is published.",

@@ -127,8 +127,14 @@ export interface AreaFacts extends AreaState {
 export interface PriceItem {
   readonly objectId: number;
   readonly assignmentId: number;
-  /** Places of an area to put on sale. */
-  readonly activeCount?: number;
+  /** Places of an area to put on sale; those of the layout when undefined. */
+  readonly activeCount?: number | undefined;
+}
+
+export interface PriceItems {
+  readonly seats: readonly PriceItem[];
+  /** Sections and areas. */
+  readonly groupOfSeats: readonly PriceItem[];
 }
 
 /** All prices of the event: few. */
@@ -149,8 +155,47 @@ export const createPrice = (api: Api, eventId: string, name: string) =>
 export const readAreas = (api: Api, id: string) =>
   api.call<readonly AreaFacts[]>(`/events/${id}/areas/`);
 
-export const assignPrices = (api: Api, eventId: string, groupOfSeats: readonly PriceItem[]) =>
-  create<boolean>(api, `/event/${eventId}/prices/assignments/`, { groupOfSeats });
+/** Items in all but the first call of a large change: a body has a limit of 256 KiB. */
+const ITEMS_MAX = 4_000;
+
+/** In several calls when there are many seats: an error may leave a part of them changed. */
+export async function assignPrices(
+  api: Api,
+  eventId: string,
+  { seats, groupOfSeats }: PriceItems,
+): Promise<void> {
+  const path = `/event/${eventId}/prices/assignments/`;
+  if (groupOfSeats.length > 0) await create<boolean>(api, path, { groupOfSeats });
+  for (const part of partsOf(seats)) {
+    // oxlint-disable-next-line no-await-in-loop -- one after the other: an error ends the rest
+    await create<boolean>(api, path, { seats: part });
+  }
+}
+
+/**
+ * v1: v2 has no call for it.
+ * @param ids - Of seats and areas.
+ * @returns How many keep their price: they are held, sold or blocked.
+ */
+export async function unassignPrices(
+  api: Api,
+  eventId: string,
+  ids: readonly number[],
+): Promise<number> {
+  let kept = 0;
+  for (const part of partsOf(ids)) {
+    const body = part.map((id) => ({ compositeKey: String(id) }));
+    const options = { method: "DELETE", version: "v1.0", query: { id: eventId }, body } as const;
+    // oxlint-disable-next-line no-await-in-loop
+    kept += (await api.call<readonly unknown[]>("/assignments/", options)).length;
+  }
+  return kept;
+}
+
+function partsOf<T>(items: readonly T[]): T[][] {
+  const count = Math.ceil(items.length / ITEMS_MAX);
+  return Array.from({ length: count }, (_, i) => items.slice(i * ITEMS_MAX, (i + 1) * ITEMS_MAX));
+}
 
 /* Booking. */
 

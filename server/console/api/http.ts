@@ -1,7 +1,7 @@
 /** Requests to the server, and its stream of changes. The key goes into a header, never a URL. */
 import type { Change } from "../../client/changes.ts";
 
-const BASE = "/api/private/v2.0";
+const BASE = "/api/private";
 /** A misspelled name is refused in place of ignored. */
 export const STRICT = { Prefer: "handling=strict" };
 const RETRY_MS_MIN = 500;
@@ -44,7 +44,8 @@ export interface Access {
 }
 
 interface CallOptions {
-  readonly method?: "GET" | "POST" | "PUT";
+  readonly method?: "GET" | "POST" | "PUT" | "DELETE";
+  readonly version?: "v1.0" | "v2.0";
   readonly query?: Readonly<Record<string, string | number | undefined>>;
   /** A string is sent as it is: JSON from a file. */
   readonly body?: unknown;
@@ -59,7 +60,7 @@ export class Api {
     this.#access = access;
   }
 
-  /** @param path - Below `/api/private/v2.0`. @throws ApiError */
+  /** @param path - Below the base of the version, `/api/private/v2.0`. @throws ApiError */
   async call<T>(path: string, options: CallOptions = {}): Promise<T> {
     const response = await this.open(path, options);
     return response.status === 204 ? (undefined as T) : ((await response.json()) as T);
@@ -90,12 +91,12 @@ export class Api {
   }
 
   async #send(path: string, options: CallOptions): Promise<Response> {
-    const { method = "GET", body, headers = {}, signal = null } = options;
+    const { method = "GET", version = "v2.0", body, headers = {}, signal = null } = options;
     const { key, organizationId } = this.#access;
     const content = body === undefined ? {} : { "Content-Type": "application/json" };
     const of = organizationId === undefined ? {} : { "X-Organization-ID": String(organizationId) };
     const text = typeof body === "string" ? body : JSON.stringify(body);
-    return reach(`${BASE}${path}${queryOf(options)}`, {
+    return reach(`${BASE}/${version}${path}${queryOf(options)}`, {
       method,
       headers: { "X-API-Key": key, ...STRICT, ...of, ...content, ...headers },
       body: body === undefined ? null : text,

@@ -104,8 +104,14 @@ export class LiveEvent {
     return index >= 0 ? index : this.#priceIds.push(priceId) - 1;
   }
 
+  /** The price of an index; undefined also for one that another client has made since. */
   priceAt(index: number): Price | undefined {
     return this.prices.value.find(({ id }) => id === this.#priceIds[index]);
+  }
+
+  /** @returns Null for `NO_PRICE`. */
+  priceIdAt(index: number): number | null {
+    return this.#priceIds[index] ?? null;
   }
 
   /** End of the hold of a seat, a local date-time; undefined without an end. */
@@ -192,8 +198,15 @@ export class LiveEvent {
     this.#follow();
   }
 
+  /** Another client has made a price. Without an answer its seats have no name of a price. */
+  async #readPrices(): Promise<void> {
+    const read = readPrices(this.#api, this.facts.id);
+    this.prices.value = await read.catch(() => this.prices.value);
+  }
+
   #apply(changes: readonly Change[]): void {
     const { states, prices, areas } = this.seats;
+    const knownPrices = this.#priceIds.length;
     for (const watcher of this.#watchers) watcher(changes);
     for (const change of changes) {
       for (const { id, state, priceId, expiresAt } of change.seats) {
@@ -219,6 +232,7 @@ export class LiveEvent {
       if (change.status !== undefined) this.status.value = change.status;
       this.#sequence = change.sequence;
     }
+    if (this.#priceIds.length > knownPrices) void this.#readPrices();
     this.#schedule();
   }
 

@@ -10,7 +10,7 @@ import { Past } from "../state/past.ts";
 import { TEXTS } from "../texts.ts";
 import { ActBar, SeatList } from "./acting.tsx";
 import { MapView } from "./map-view.tsx";
-import { Switch, TopBar } from "./parts.tsx";
+import { ConnectionMark, Switch, TopBar } from "./parts.tsx";
 import { SeatHistory, TimeBar } from "./past.tsx";
 import { WatchPanel } from "./watch.tsx";
 
@@ -26,9 +26,7 @@ export function EventView({ api, event }: { readonly api: Api; readonly event: L
     <div class="event">
       <TopBar>
         <h1>{event.facts.name}</h1>
-        <span class={`connection ${event.connection.value}`}>
-          {TEXTS.connection[event.connection.value]}
-        </span>
+        <ConnectionMark event={event} />
         <a class="quiet" href={hashOf({ kind: "prices", id: event.facts.id })}>
           {TEXTS.bar.prices}
         </a>

@@ -145,6 +145,11 @@ export function Switch<Value extends string>({ label, names, chosen }: SwitchPro
   );
 }
 
+export function ConnectionMark({ event }: { readonly event: LiveEvent }) {
+  const { value } = event.connection;
+  return <span class={`connection ${value}`}>{TEXTS.connection[value]}</span>;
+}
+
 /** The mark of a state, as on the map. */
 export function Mark({ state }: { readonly state: number }) {
   return (

@@ -1,141 +1,16 @@
 /** The page of prices: sections and areas take a price by clicks, then the event is published. */
-import { signal } from "@preact/signals";
 import type { TargetedSubmitEvent } from "preact";
-import { useMemo } from "preact/hooks";
-import {
-  type AreaFacts,
-  assignPrices,
-  changeStatus,
-  createPrice,
-  type PriceItem,
-  readAreas,
-  readPrices,
-} from "../api/calls.ts";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { Api } from "../api/http.ts";
-import type { Hit } from "../map/gestures.ts";
-import { NO_PRICE } from "../map/seats.ts";
+import { SeatState, type Totals } from "../map/seats.ts";
 import type { LiveEvent } from "../state/live-event.ts";
-import { announce, hashOf } from "../state/page.ts";
+import { hashOf } from "../state/page.ts";
+import { type Answer, Pricing, type Question } from "../state/pricing.ts";
 import { TEXTS } from "../texts.ts";
 import { MapView } from "./map-view.tsx";
-import { hueOf, TopBar } from "./parts.tsx";
+import { ConnectionMark, hueOf, TopBar } from "./parts.tsx";
 
 const T = TEXTS.prices;
-/** Index of the price of a section with more than one. */
-const SEVERAL = -2;
-
-/** The price of the next click, and the price of each section and area. */
-class Pricing {
-  /** The price of the next click; 0 before there is one. */
-  readonly brush = signal(0);
-  /** Of the server, since changes do not tell the price of an area. */
-  readonly areas = signal<readonly AreaFacts[]>([]);
-  readonly error = signal("");
-  readonly #api: Api;
-  readonly #event: LiveEvent;
-
-  constructor(api: Api, event: LiveEvent) {
-    this.#api = api;
-    this.#event = event;
-    this.brush.value = event.prices.value[0]?.id ?? 0;
-    void this.#try(async () => this.#readAreas());
-  }
-
-  async addPrice(name: string): Promise<void> {
-    await this.#try(async () => {
-      const { id } = this.#event.facts;
-      const [created] = await createPrice(this.#api, id, name);
-      this.#event.prices.value = await readPrices(this.#api, id);
-      this.brush.value = created!.id;
-    });
-  }
-
-  /** Gives the price to the clicked section or area: a seat stands for its section. */
-  async paint(hit: Hit): Promise<void> {
-    const { rows, rowOfSeat } = this.#event.geometry;
-    if (hit.kind === "area") return this.paintArea(hit.area);
-    const section = hit.kind === "seat" ? rows[rowOfSeat[hit.seat]!]!.section : hit.section;
-    const { id, name } = this.#event.geometry.sections[section]!;
-    await this.#assign([{ objectId: id, assignmentId: this.brush.value }], name);
-  }
-
-  /** @param places - To put on sale; those of the layout when not given. */
-  async paintArea(area: number, places?: number): Promise<void> {
-    const { id, name } = this.#event.geometry.areas[area]!;
-    const count = places === undefined ? {} : { activeCount: places };
-    await this.#assign([{ objectId: id, assignmentId: this.brush.value, ...count }], name);
-  }
-
-  /** Gives the price to everything without one. */
-  async paintRest(): Promise<void> {
-    const { sections, areas } = this.#event.geometry;
-    const bare = [
-      ...sections.filter((_, section) => this.#priceIndexOf(section) === NO_PRICE),
-      ...areas.filter(({ id }) => this.areaFacts(id)?.priceId === undefined),
-    ];
-    const items = bare.map(({ id }) => ({ objectId: id, assignmentId: this.brush.value }));
-    if (items.length > 0) await this.#assign(items, bare.map(({ name }) => name).join(", "));
-  }
-
-  async publish(): Promise<void> {
-    await this.#try(async () => {
-      await changeStatus(this.#api, this.#event.facts.id, "PUBLISHED");
-      announce(T.published);
-    });
-  }
-
-  nameOfSection(section: number): string {
-    const index = this.#priceIndexOf(section);
-    if (index === SEVERAL) return T.several;
-    return this.#event.priceAt(index)?.name ?? T.none;
-  }
-
-  nameOfArea(id: number): string {
-    const priceId = this.areaFacts(id)?.priceId;
-    const { value } = this.#event.prices;
-    return value.find((price) => price.id === priceId)?.name ?? T.none;
-  }
-
-  areaFacts(id: number): AreaFacts | undefined {
-    return this.areas.value.find(({ groupOfSeatsId }) => groupOfSeatsId === id);
-  }
-
-  #priceIndexOf(section: number): number {
-    const { rows, sections } = this.#event.geometry;
-    const { prices } = this.#event.seats;
-    const found = new Set<number>();
-    for (const row of sections[section]!.rows) {
-      for (const seat of rows[row]!.seats) found.add(prices[seat]!);
-    }
-    return found.size > 1 ? SEVERAL : ([...found][0] ?? NO_PRICE);
-  }
-
-  async #assign(items: readonly PriceItem[], where: string): Promise<void> {
-    const price = this.#event.prices.value.find(({ id }) => id === this.brush.value);
-    if (price === undefined) {
-      this.error.value = T.chooseFirst;
-      return;
-    }
-    await this.#try(async () => {
-      await assignPrices(this.#api, this.#event.facts.id, items);
-      await this.#readAreas();
-      announce(T.assigned(price.name, where));
-    });
-  }
-
-  async #readAreas(): Promise<void> {
-    this.areas.value = await readAreas(this.#api, this.#event.facts.id);
-  }
-
-  async #try(work: () => Promise<void>): Promise<void> {
-    this.error.value = "";
-    try {
-      await work();
-    } catch (error) {
-      this.error.value = (error as Error).message;
-    }
-  }
-}
 
 interface PricesViewProps {
   readonly api: Api;
@@ -145,10 +20,12 @@ interface PricesViewProps {
 export function PricesView({ api, event }: PricesViewProps) {
   const pricing = useMemo(() => new Pricing(api, event), [event]);
   const { id, name } = event.facts;
+  useUndoKeys(pricing);
   return (
     <div class="event">
       <TopBar>
         <h1>{name}</h1>
+        <ConnectionMark event={event} />
         <a class="quiet" href={hashOf({ kind: "event", id })}>
           {T.open}
         </a>
@@ -157,16 +34,127 @@ export function PricesView({ api, event }: PricesViewProps) {
         event={event}
         colorBy="price"
         onPick={(hit) => void (hit === null ? null : pricing.paint(hit))}
-      />
+      >
+        <div class="map-foot">
+          <p role="alert">{pricing.error}</p>
+          <Result pricing={pricing} />
+        </div>
+      </MapView>
       <aside class="panel prices">
         <h2>{T.title}</h2>
         <p class="note">{T.lead}</p>
-        <p role="alert">{pricing.error}</p>
         <PriceChoice event={event} pricing={pricing} />
         <Status event={event} pricing={pricing} />
         <Groups event={event} pricing={pricing} sequence={event.sequence.value} />
       </aside>
+      {pricing.question.value !== null && (
+        <Ask pricing={pricing} question={pricing.question.value} totals={event.totals.value} />
+      )}
     </div>
+  );
+}
+
+/** Control+Z, but not in a field, which has an undo of its own. */
+function useUndoKeys(pricing: Pricing): void {
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      const isUndo = event.key === "z" && (event.ctrlKey || event.metaKey) && !event.shiftKey;
+      const isField = event.target instanceof HTMLInputElement && event.target.type !== "radio";
+      if (!isUndo || isField || pricing.question.peek() !== null) return;
+      event.preventDefault();
+      void pricing.undo();
+    };
+    addEventListener("keydown", press);
+    return () => removeEventListener("keydown", press);
+  }, [pricing]);
+}
+
+/** The last change, and its undo. */
+function Result({ pricing }: Pick<PricingProps, "pricing">) {
+  const close = useRef<HTMLButtonElement>(null);
+  const outcome = pricing.outcome.value;
+  if (outcome === null) return null;
+  const undo = () => {
+    // The button goes away with the undo, and must not take the focus along.
+    close.current!.focus();
+    void pricing.undo();
+  };
+  return (
+    <div class="act-result">
+      <p>{outcome.text}</p>
+      <div class="act-answers">
+        <button type="button" ref={close} onClick={() => pricing.dismiss()}>
+          {T.close}
+        </button>
+        {outcome.undo !== null && (
+          <button type="button" class="primary" aria-keyshortcuts="Control+Z" onClick={undo}>
+            {T.undo}
+          </button>
+        )}
+      </div>
+    </div>
+  );
+}
+
+interface AskProps extends Pick<PricingProps, "pricing"> {
+  readonly question: Question;
+  /** The counts follow the event. */
+  readonly totals: Totals;
+}
+
+/** States of taken places, the most final first. */
+const TAKEN = [
+  [SeatState.SOLD, T.question.sold],
+  [SeatState.HELD, T.question.held],
+  [SeatState.BLOCKED, T.question.blocked],
+] as const;
+
+/** Asks before places that somebody has get another price. */
+function Ask({ pricing, question }: AskProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useLayoutEffect(() => dialog.current!.showModal(), []);
+  const { free, counts } = pricing.planOf(question);
+  const { target, price } = question;
+  const isArea = target.areas.length > 0;
+  const taken = TAKEN.filter(([state]) => counts[state]! > 0);
+  const title = T.question.title(
+    taken.map(([state, name]) => [counts[state]!, name]),
+    isArea ? T.question.place : T.question.seat,
+  );
+  const button = (answer: Answer, text: string) => (
+    <button
+      type="button"
+      class={answer === "keep" ? "primary" : ""}
+      autofocus={answer === "keep"}
+      // The second click of a double click on the map is not an answer.
+      onClick={({ detail }) => detail < 2 && dialog.current!.close(answer)}
+    >
+      {text}
+    </button>
+  );
+  return (
+    <dialog
+      ref={dialog}
+      class="ask"
+      aria-labelledby="ask-title"
+      aria-describedby="ask-text"
+      onClose={() => void pricing.answer(dialog.current!.returnValue as Answer)}
+    >
+      <h2 id="ask-title">{title}</h2>
+      <div id="ask-text">
+        <p>
+          {isArea
+            ? T.question.area(price.name, target.name)
+            : T.question.free(price.name, target.name, free.seats.length)}
+        </p>
+        <p class="note">{T.question.effect}</p>
+      </div>
+      <div class="ask-answers">
+        {button("", T.question.cancel)}
+        {button("all", T.question.all)}
+        {button("keep", T.question.keep)}
+      </div>
+    </dialog>
   );
 }
 
@@ -197,16 +185,14 @@ function Groups({ event, pricing }: PricingProps & { readonly sequence: number }
             <GroupButton
               name={name}
               price={pricing.nameOfArea(id)}
-              onClick={() => void pricing.paintArea(area)}
+              onClick={() => void pricing.paint({ kind: "area", area })}
             />
             <input
               type="number"
               min="0"
               aria-label={T.places(name)}
-              value={pricing.areaFacts(id)?.capacity ?? 0}
-              onChange={({ currentTarget: { valueAsNumber } }) =>
-                void pricing.paintArea(area, valueAsNumber)
-              }
+              value={pricing.placesOf(area)}
+              onChange={({ currentTarget }) => void resize(pricing, area, currentTarget)}
             />
           </li>
         ))}
@@ -222,6 +208,12 @@ function Groups({ event, pricing }: PricingProps & { readonly sequence: number }
       </ul>
     </>
   );
+}
+
+/** A refused count does not stay in the field. */
+async function resize(pricing: Pricing, area: number, input: HTMLInputElement): Promise<void> {
+  if (Number.isSafeInteger(input.valueAsNumber)) await pricing.resize(area, input.valueAsNumber);
+  input.value = String(pricing.placesOf(area));
 }
 
 interface GroupButtonProps {
@@ -263,7 +255,7 @@ function PriceChoice({ event, pricing }: PricingProps) {
                 type="radio"
                 name="brush"
                 checked={pricing.brush.value === price.id}
-                onChange={() => (pricing.brush.value = price.id)}
+                onChange={() => pricing.choose(price.id)}
               />
               <i class="hue" style={hueOf(event, price.id)} />
               {price.name}
