@@ -155,7 +155,7 @@ export const createPrice = (api: Api, eventId: string, name: string) =>
 export const readAreas = (api: Api, id: string) =>
   api.call<readonly AreaFacts[]>(`/events/${id}/areas/`);
 
-/** Items in all but the first call of a large change: a body has a limit of 256 KiB. */
+/** Seats of one call: its body has at most 256 KiB. */
 const ITEMS_MAX = 4_000;
 
 /** In several calls when there are many seats: an error may leave a part of them changed. */

@@ -1,6 +1,7 @@
 /** A new event in Chromium: venue, plan from a layout file, prices by clicks, publication. */
 import { expect, test } from "vitest";
 import {
+  bar,
   browserOfTest,
   button,
   logInWithKey,
@@ -11,8 +12,12 @@ import {
 } from "./browser-page.ts";
 import { ARENA, stageArena } from "./stage.ts";
 
+/** Of the layout. */
+const SECTIONS = 32;
+const AREAS = 2;
+
 test(
-  "an event is created from a layout file, priced by clicks, and published",
+  "an event is created from a layout file, priced by clicks with an undo, and published",
   async () => {
     const staged = await stageArena();
     const page = await openPage(await browserOfTest(), staged, "#new");
@@ -39,13 +44,19 @@ test(
     await page.getByLabel("Add a price").fill("Standing");
     await button(page, "Add").click();
     expect(await page.getByRole("radio", { name: "Standing" }).isChecked()).toBe(true);
+    const area = page.locator(".price-area", { hasText: "Standing Left" });
     await button(page, "Give it to everything without a price").click();
-    await page
-      .locator(".price-area", { hasText: "Standing Left" })
-      .getByText("Standing", { exact: true })
-      .waitFor();
+    await area.getByText("Standing", { exact: true }).waitFor();
     expect(await block.textContent()).toContain("Ringside");
     await picture(page, "setup-prices");
+    // More seats than one call takes.
+    await page.keyboard.press("Control+z");
+    await bar(page).getByText("Undone: Everything without a price.").waitFor();
+    await expect.poll(() => page.getByText("No price yet").count()).toBe(SECTIONS + AREAS - 1);
+    expect(await block.textContent()).toContain("Ringside");
+    await button(page, "Give it to everything without a price").click();
+    await area.getByText("Standing", { exact: true }).waitFor();
+    expect(await area.getByRole("spinbutton").inputValue()).toBe("800");
     await button(page, "Publish the event").click();
     await page.getByText("Draft: nothing can be sold").waitFor({ state: "detached" });
   },
