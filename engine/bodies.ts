@@ -299,11 +299,13 @@ export const WEBHOOK_CHANGE = object({ id: LONG, ...WEBHOOK_MEMBERS });
 /** A webhook with its new members. Those that are left out get their defaults. */
 export type WebhookChange = TypeOf<typeof WEBHOOK_CHANGE>;
 
+/** May be empty. */
+const GIVEN_NAME = text({ maxLength: NAME_LENGTH_MAX, format: "name" });
 /** The account that becomes administrator of a new tenant or organization. */
 export const ADMINISTRATOR = object({
   email: EMAIL,
-  firstName: LINE,
-  lastName: LINE,
+  firstName: GIVEN_NAME,
+  lastName: GIVEN_NAME,
   passwordHash: TEXT,
 });
 export type Administrator = TypeOf<typeof ADMINISTRATOR>;

@@ -9,6 +9,7 @@ import {
   PASSWORD_LENGTH_MAX,
   PASSWORD_LENGTH_MIN,
 } from "./constants.ts";
+import { isName } from "./names.ts";
 
 declare const TYPE: unique symbol;
 
@@ -204,8 +205,8 @@ export const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
   moment: (value) => SEQUENCE_TEXT.test(value) || isLocalDate(value),
   /** Taken as it is, such as a session id. */
   line: (value) => !UNPRINTABLE.test(value),
-  /** A line stored in the composed form. */
-  name: (value) => !UNPRINTABLE.test(value),
+  /** A line in the stored form of names. */
+  name: isName,
   /** Lines stored in the composed form. */
   text: (value) => !UNPRINTABLE.test(value.replace(LAYOUT_CONTROLS, "")),
 };

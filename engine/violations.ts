@@ -2,6 +2,7 @@
  * The report on a value outside its shape: the field in the notation of the interface, a constraint
  * code, and a sentence. The front and the library report the same.
  */
+import { normalName } from "./names.ts";
 import { type FieldError, missing } from "./results.ts";
 import type { Shape } from "./schema.ts";
 
@@ -37,7 +38,9 @@ const FORMAT_MESSAGES: Readonly<Record<string, string>> = {
   "lower-case-uuid": "must be a UUID",
   email: "must be an email address",
   line: "must be one line of text without control characters",
-  name: "must be one line of text without control characters",
+  name:
+    "must be one line of text without control characters and without invisible ones, such as " +
+    "direction marks and zero-width blanks; joiners may stand between letters or emoji",
   text: "must be text without control characters other than line breaks and tabs",
   "local-date-time": "must be a local date-time such as 2026-03-19T10:00:00",
   moment: "must be a sequence number, a date or a local date-time",
@@ -81,33 +84,33 @@ function withArticle(type: unknown): string {
   return name === "null" ? name : `${/^[aeiou]/.test(name) ? "an" : "a"} ${name}`;
 }
 
-// Unicode composition: names and other texts for people are stored, compared and searched in the
-// composed form (NFC). Session ids, passwords and keys stay as they are.
+// Normalization: names are stored, compared and searched in their stored form, other texts for people
+// in the composed one (NFC). Session ids, passwords, keys and external ids stay as they are.
 
-const COMPOSED_FORMATS: ReadonlySet<unknown> = new Set(["email", "name", "text"]);
+/** By format. */
+const NORMALIZERS: Readonly<Record<string, (text: string) => string>> = {
+  name: normalName,
+  email: (text) => text.normalize("NFC"),
+  text: (text) => text.normalize("NFC"),
+};
 
 type Compose = (value: unknown) => unknown;
 
-/** True for a text stored in the composed form. */
-export function isComposed(shape: Shape): boolean {
-  return COMPOSED_FORMATS.has(shape["format"]);
-}
-
 /**
- * Makes the function to compose the texts in a value of the shape. It accepts values outside the
- * shape, and changes nothing in place.
+ * Makes the function to normalize the texts in a value of the shape. It accepts values outside the
+ * shape, and changes nothing in place: a value without such a change is returned itself.
  *
  * @returns Null for a shape without such texts.
  */
 export function composerOf(shape: Shape): Compose | null {
-  if (isComposed(shape)) {
-    return (value) => (typeof value === "string" ? value.normalize("NFC") : value);
+  const normalize = NORMALIZERS[String(shape["format"])];
+  if (normalize !== undefined) {
+    return (value) => (typeof value === "string" ? normalize(value) : value);
   }
   const { items, properties } = shape as { items?: Shape; properties?: Record<string, Shape> };
   if (items !== undefined) {
     const compose = composerOf(items);
-    if (compose === null) return null;
-    return (value) => (Array.isArray(value) ? value.map(compose) : value);
+    return compose === null ? null : (value) => composeItems(value, compose);
   }
   const members = Object.entries(properties ?? {}).flatMap(([name, member]) => {
     const compose = composerOf(member);
@@ -116,13 +119,24 @@ export function composerOf(shape: Shape): Compose | null {
   return members.length === 0 ? null : (value) => composeMembers(value, members);
 }
 
+function composeItems(value: unknown, compose: Compose): unknown {
+  if (!Array.isArray(value)) return value;
+  const given: readonly unknown[] = value;
+  let changed: unknown[] | null = null;
+  for (const [i, item] of given.entries()) {
+    const composed = compose(item);
+    if (composed !== item) (changed ??= [...given])[i] = composed;
+  }
+  return changed ?? given;
+}
+
 function composeMembers(value: unknown, members: readonly (readonly [string, Compose])[]): unknown {
   if (value === null || typeof value !== "object" || Array.isArray(value)) return value;
   const given = value as Readonly<Record<string, unknown>>;
-  const changed: Record<string, unknown> = {};
+  let changed: Record<string, unknown> | null = null;
   for (const [name, compose] of members) {
     const composed = compose(given[name]);
-    if (composed !== given[name]) changed[name] = composed;
+    if (composed !== given[name]) (changed ??= { ...given })[name] = composed;
   }
-  return Object.keys(changed).length === 0 ? value : { ...given, ...changed };
+  return changed ?? given;
 }

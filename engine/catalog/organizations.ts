@@ -35,8 +35,10 @@ import {
   WEBHOOK_EVENTS_MAX,
   WEBHOOKS_MAX,
 } from "../constants.ts";
+import { labelKey } from "../names.ts";
 import {
   accountsByEmail,
+  BUILT_IN_HOLD_TYPES,
   callersOrganization,
   ownEvent,
   ownRow,
@@ -133,8 +135,13 @@ export const ORGANIZATION_COMMANDS = {
       const errors: FieldError[] = [];
       const names = new Set<string>();
       for (const [i, { name }] of body.entries()) {
-        if (names.has(name)) errors.push(duplicate(`[${i}].name`, name));
-        names.add(name);
+        const key = labelKey(name);
+        const isLikeBuiltIn = BUILT_IN_HOLD_TYPES.some((own) => own.name === key && name !== key);
+        if (names.has(key)) errors.push(duplicate(`[${i}].name`, name));
+        else if (isLikeBuiltIn) {
+          errors.push(duplicate(`[${i}].name`, name, `looks like the built-in ${key}`));
+        }
+        names.add(key);
       }
       if (errors.length > 0) return refuseInvalid(errors);
       const holdTypes: readonly HoldTypeRow[] = body.map(({ name, ttlSeconds }) => ({
@@ -215,9 +222,11 @@ export function refuseTakenName(
   organization: Pick<OrganizationRow, "id" | "tenantId">,
   wanted: string,
 ): Refusal | null {
+  const key = labelKey(wanted);
   for (const { id, tenantId, name } of catalog.organizations.values()) {
-    if (id === organization.id || tenantId !== organization.tenantId || name !== wanted) continue;
-    const error = duplicate("name", name, "is the name of another organization");
+    if (id === organization.id || tenantId !== organization.tenantId) continue;
+    if (labelKey(name) !== key) continue;
+    const error = duplicate("name", wanted, "is the name of another organization");
     return refuse(DUPLICATE_NAME, "There is an organization of that name.", [error]);
   }
   return null;

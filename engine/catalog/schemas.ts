@@ -33,6 +33,7 @@ import type { LayoutDocument } from "../layout/document.ts";
 import { EMPTY_DOCUMENT, type Layout, seatIndexOf } from "../layout/layout.ts";
 import { plainDocument } from "../layout/packed.ts";
 import { runsOfZones, type ZoneChange } from "../layout/zones.ts";
+import { normalName } from "../names.ts";
 import { ownRow } from "../queries/access.ts";
 import {
   type Decision,
@@ -227,7 +228,7 @@ export function originalOf(state: State, schemaId: number): Original {
 
 /** Lengths of names are counted in code points. */
 function copyName(name: string): string {
-  return Array.from(`${name} (copy)`).slice(0, NAME_LENGTH_MAX).join("");
+  return normalName(Array.from(`${name} (copy)`).slice(0, NAME_LENGTH_MAX).join(""));
 }
 
 // The layout of a schema: put atomically, and refused while inventory would be lost.

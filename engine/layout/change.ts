@@ -11,6 +11,7 @@ import {
 } from "../bodies.ts";
 import type { ZoneRow } from "../catalog.ts";
 import { DRAWING_BYTES_MAX, LAYOUT_BYTES_MAX, SEATS_PER_LAYOUT_MAX } from "../constants.ts";
+import { labelKey } from "../names.ts";
 import { duplicate, type FieldError, notFound } from "../results.ts";
 import { jsonBytes } from "../schema.ts";
 import {
@@ -52,7 +53,7 @@ export function prepareLayout(
   next: Next,
 ): PreparedLayout {
   const { document, isChanged, newIds, errors: conflicts } = mergeLayout(stored, body, next);
-  const errors = conflicts.length > 0 ? conflicts : checkDocument(document, body);
+  const errors = conflicts.length > 0 ? conflicts : checkDocument(document, { stored, body });
   if (errors.length > 0 || !isChanged) {
     return { document, isChanged, newIds, goneIds: [], goneAreaIds: [], errors };
   }
@@ -71,16 +72,22 @@ function areaIds({ sectors }: LayoutDocument): number[] {
 }
 
 // The rules for a layout as a whole: guids are unique, rows and seats point at an existing object,
-// and labels are unique as far as v1 composite keys need it. An error names the sent object.
+// and labels are unique as far as v1 composite keys need it. An error names a sent object.
 
 const lowerGuid = (guid: string) => guid.toLowerCase();
 
 /** Enough for a person; a layout may have a hundred thousand objects. */
 const ERRORS_MAX = 100;
 
+/** A layout, and the one into which it is merged. */
+interface Sent {
+  readonly stored: LayoutDocument;
+  readonly body: LayoutBody;
+}
+
 /** Cost: O(objects of the document). */
-export function checkDocument(document: LayoutDocument, body: LayoutBody): FieldError[] {
-  const report = new Report(body);
+export function checkDocument(document: LayoutDocument, sent: Sent): FieldError[] {
+  const report = new Report(sent);
   if (document.seats.length > SEATS_PER_LAYOUT_MAX) {
     const message = `a layout has at most ${SEATS_PER_LAYOUT_MAX} seats`;
     return [{ field: "seats", code: "SIZE", message, rejectedValue: document.seats.length }];
@@ -100,12 +107,26 @@ export function checkDocument(document: LayoutDocument, body: LayoutBody): Field
 
 type Member = "sectors" | "rows" | "seats";
 
+/** How an object names its section or row. */
+interface Parent {
+  readonly member: "sectors" | "rows";
+  readonly field: string;
+  readonly what: string;
+}
+
+const SECTOR_OF_ROW: Parent = { member: "sectors", field: "sectorGuid", what: "sector" };
+const ROW_OF_SEAT: Parent = { member: "rows", field: "rowGuid", what: "row" };
+
 /** Collects errors, each with the position of its object in the request. */
 class Report {
   readonly errors: FieldError[] = [];
   readonly #places: Readonly<Record<Member, Map<string, number>>>;
 
-  constructor(body: LayoutBody) {
+  /** By the guid that a sent object had before: its new one. */
+  readonly #renamed = new Map<string, string>();
+  readonly #lost = new Set<string>();
+
+  constructor({ stored, body }: Sent) {
     const places = (objects: readonly { guid: string }[] | null | undefined) =>
       new Map((objects ?? []).map(({ guid }, i) => [lowerGuid(guid), i]));
     this.#places = {
@@ -113,6 +134,14 @@ class Report {
       rows: places(body.rows),
       seats: places(body.seats),
     };
+    for (const member of ["sectors", "rows"] as const) {
+      const guids = new Map((body[member] ?? []).map(({ id, guid }) => [id, lowerGuid(guid)]));
+      for (const { id, guid } of stored[member]) {
+        const sent = guids.get(id);
+        if (sent !== undefined && sent !== lowerGuid(guid))
+          this.#renamed.set(lowerGuid(guid), sent);
+      }
+    }
   }
 
   hasSent(member: Member, guid: string): boolean {
@@ -122,8 +151,26 @@ class Report {
   add(member: Member, guid: string, error: FieldError): void {
     if (this.errors.length >= ERRORS_MAX) return;
     const place = this.#places[member].get(guid);
-    const object = place === undefined ? member : `${member}[${place}]`;
-    this.errors.push({ ...error, field: `${object}.${error.field}` });
+    assert(place !== undefined, "an error names an object of the request");
+    this.errors.push({ ...error, field: `${member}[${place}].${error.field}` });
+  }
+
+  /** An object whose section or row is missing: not in the layout, or sent with another guid. */
+  addLost(member: "rows" | "seats", guid: string, parent: Parent, parentGuid: string): void {
+    const { field, what } = parent;
+    if (this.hasSent(member, guid)) {
+      const message = `there is no such ${what} in the layout; send it too, or correct the guid`;
+      const error = { field, code: "NOT_FOUND", message, rejectedValue: parentGuid };
+      this.add(member, guid, error);
+      return;
+    }
+    const renamed = this.#renamed.get(parentGuid);
+    assert(renamed !== undefined, "a stored object loses its parent by a new guid alone");
+    if (this.#lost.has(renamed)) return;
+    this.#lost.add(renamed);
+    const message = `${member} of the ${what} name its guid ${parentGuid}; keep it, or send them too`;
+    const error = { field: "guid", code: "CONFLICT", message, rejectedValue: renamed };
+    this.add(parent.member, renamed, error);
   }
 }
 
@@ -143,34 +190,19 @@ function checkGuids({ sectors, rows, seats }: LayoutDocument, report: Report): v
 }
 
 function checkSectors({ sectors }: LayoutDocument, report: Report): void {
-  const names = new Set<string>();
-  for (const { guid, name } of sectors) {
-    checkLabel("sectors", guid, { field: "name", label: name }, report);
-    if (names.has(name)) {
-      report.add("sectors", guid, duplicate("name", name, "is the name of another section"));
-    }
-    names.add(name);
-  }
+  const labels = new LabelCheck("sectors", "name", "is the name of another section", report);
+  for (const sector of sectors) labels.add("", sector);
 }
 
 function checkRows({ sectors, rows }: LayoutDocument, report: Report): void {
   const sectorOf = new Map(sectors.map((sector) => [sector.guid, sector]));
-  const labels = new Set<string>();
-  for (const { guid, sectorGuid, rowNumber } of rows) {
-    checkLabel("rows", guid, { field: "rowNumber", label: rowNumber }, report);
+  const labels = new LabelCheck("rows", "rowNumber", "appears twice in the section", report);
+  for (const row of rows) {
+    const { guid, sectorGuid } = row;
     const sector = sectorOf.get(sectorGuid);
-    if (sector === undefined) {
-      const message = "there is no such sector";
-      const error = { field: "sectorGuid", code: "NOT_FOUND", message, rejectedValue: sectorGuid };
-      report.add("rows", guid, error);
-    } else if (sector.ga) {
-      reportRowOfArea(guid, sectorGuid, report);
-    }
-    const key = `${sectorGuid}${KEY_SEPARATOR}${rowNumber}`;
-    if (labels.has(key)) {
-      report.add("rows", guid, duplicate("rowNumber", rowNumber, "appears twice in the section"));
-    }
-    labels.add(key);
+    if (sector === undefined) report.addLost("rows", guid, SECTOR_OF_ROW, sectorGuid);
+    else if (sector.ga) reportRowOfArea(guid, sectorGuid, report);
+    labels.add(sectorGuid, row);
   }
 }
 
@@ -186,31 +218,64 @@ function reportRowOfArea(rowGuid: string, sectorGuid: string, report: Report): v
 
 function checkSeats({ rows, seats }: LayoutDocument, report: Report): void {
   const known = new Set(rows.map(({ guid }) => guid));
-  const labels = new Set<string>();
-  for (const { guid, rowGuid, name } of seats) {
-    checkLabel("seats", guid, { field: "name", label: name }, report);
-    if (!known.has(rowGuid)) {
-      const message = "there is no such row";
-      const error = { field: "rowGuid", code: "NOT_FOUND", message, rejectedValue: rowGuid };
-      report.add("seats", guid, error);
-    }
-    const key = `${rowGuid}${KEY_SEPARATOR}${name}`;
-    if (labels.has(key)) {
-      report.add("seats", guid, duplicate("name", name, "appears twice in the row"));
-    }
-    labels.add(key);
+  const labels = new LabelCheck("seats", "name", "appears twice in the row", report);
+  for (const seat of seats) {
+    if (!known.has(seat.rowGuid)) report.addLost("seats", seat.guid, ROW_OF_SEAT, seat.rowGuid);
+    labels.add(seat.rowGuid, seat);
   }
 }
 
-function checkLabel(
-  member: Member,
-  guid: string,
-  { field, label }: { field: string; label: string },
-  report: Report,
-): void {
-  if (!label.includes(KEY_SEPARATOR)) return;
-  const message = `must not contain "${KEY_SEPARATOR}", which composite keys use`;
-  report.add(member, guid, { field, code: "PATTERN", message, rejectedValue: label });
+type Labelled<Field extends string> = Readonly<Record<Field | "guid", string>>;
+
+/** Refuses labels with the separator of composite keys, and the same label twice in one parent. */
+class LabelCheck<Field extends string> {
+  readonly #member: Member;
+  readonly #field: Field;
+  readonly #twice: string;
+  readonly #report: Report;
+  readonly #byKey = new Map<string, Labelled<Field>>();
+
+  /**
+   * @param field - The member with the label.
+   * @param twice - The message for the same label in one parent.
+   */
+  constructor(member: Member, field: Field, twice: string, report: Report) {
+    this.#member = member;
+    this.#field = field;
+    this.#twice = twice;
+    this.#report = report;
+  }
+
+  /** @param parent - The guid of the section or row that has the object. */
+  add(parent: string, object: Labelled<Field>): void {
+    const key = labelKey(object[this.#field]);
+    if (key.includes(KEY_SEPARATOR)) {
+      const message = `must not contain "${KEY_SEPARATOR}", which composite keys use`;
+      this.#refuse(object, "PATTERN", message);
+    }
+    const keyInParent = `${parent}${KEY_SEPARATOR}${key}`;
+    const twin = this.#byKey.get(keyInParent);
+    if (twin !== undefined) this.#refuseTwins(twin, object);
+    this.#byKey.set(keyInParent, object);
+  }
+
+  #refuseTwins(first: Labelled<Field>, second: Labelled<Field>): void {
+    const isSecondSent = this.#report.hasSent(this.#member, second.guid);
+    const [sent, other] = isSecondSent ? [second, first] : [first, second];
+    const label = other[this.#field];
+    const isEqual = label === sent[this.#field];
+    const message = isEqual
+      ? this.#twice
+      : `${this.#twice}: it looks like ${JSON.stringify(label)}`;
+    this.#refuse(sent, "DUPLICATE", message);
+  }
+
+  /** A label that was stored under an earlier rule stays until it is sent again. */
+  #refuse(object: Labelled<Field>, code: string, message: string): void {
+    if (!this.#report.hasSent(this.#member, object.guid)) return;
+    const [field, rejectedValue] = [this.#field, object[this.#field]];
+    this.#report.add(this.#member, object.guid, { field, code, message, rejectedValue });
+  }
 }
 
 // Drawing members: uninterpreted members of a layout's objects. They are stored and given back,

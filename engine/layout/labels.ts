@@ -2,6 +2,7 @@
  * Composite keys: how v1 names the objects of a layout. The key of a seat is made of labels,
  * `<section>;;<row>;;<seat>`; the key of a general-admission area is its name.
  */
+import { labelKey } from "../names.ts";
 import { type Layout, seatName } from "./layout.ts";
 
 /** No label contains it. */
@@ -18,9 +19,9 @@ export interface KeyedPlace {
 type SeatsByKey = ReadonlyMap<string, number | null>;
 
 interface KeyIndex {
-  /** Section index by name. */
+  /** Section index by the key of its name. */
   readonly sections: ReadonlyMap<string, number>;
-  /** Area id by name. */
+  /** Area id by the key of its name. */
   readonly areas: ReadonlyMap<string, number>;
   /** By section index: seat ids by key. Filled when the section is first looked up. */
   readonly seatsOf: Map<number, SeatsByKey>;
@@ -30,13 +31,15 @@ interface KeyIndex {
 const indexes = new WeakMap<Layout, KeyIndex>();
 
 /**
- * A label may begin or end with a single `;`, so more than one separator may end the section.
+ * Labels are compared by `labelKey`. One may begin or end with a single `;`, so more than one
+ * separator may end the section.
  *
  * @returns Undefined for an unknown key, or one of two seats: `S;` and `A` make the same key as `S`
  * and `;A`.
  * Cost: O(seats of the section) once per section, then constant.
  */
-export function findKey(layout: Layout, key: string): KeyedPlace | undefined {
+export function findKey(layout: Layout, sent: string): KeyedPlace | undefined {
+  const key = joinKey(...sent.split(KEY_SEPARATOR).map(labelKey));
   let index = indexes.get(layout);
   if (index === undefined) indexes.set(layout, (index = indexLayout(layout)));
   const area = index.areas.get(key);
@@ -62,8 +65,8 @@ export function joinKey(...labels: readonly string[]): string {
 
 function indexLayout({ sections, areas }: Layout): KeyIndex {
   return {
-    sections: new Map(sections.map(({ name }, i) => [name, i])),
-    areas: new Map(areas.map(({ name, id }) => [name, id])),
+    sections: new Map(sections.map(({ name }, i) => [labelKey(name), i])),
+    areas: new Map(areas.map(({ name, id }) => [labelKey(name), id])),
     seatsOf: new Map(),
   };
 }
@@ -74,7 +77,7 @@ function indexSection(layout: Layout, section: number): SeatsByKey {
   for (const index of rows) {
     const row = layout.rows[index]!;
     for (const seat of row.seats) {
-      const key = joinKey(name, row.name, seatName(layout, seat));
+      const key = joinKey(...[name, row.name, seatName(layout, seat)].map(labelKey));
       seats.set(key, seats.has(key) ? null : layout.seatIds[seat]!);
     }
   }

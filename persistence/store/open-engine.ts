@@ -7,6 +7,7 @@ import path from "node:path";
 import type { Caller } from "../../engine/bodies.ts";
 import type { AnswerOf, CommandKind, CommandOf } from "../../engine/commands.ts";
 import type { Engine, Outcome } from "../../engine/engine.ts";
+import { labelKey } from "../../engine/names.ts";
 import { ActorKind } from "../../engine/records.ts";
 import { type FieldError, isGranted, Result as Codes } from "../../engine/results.ts";
 import type { State } from "../../engine/state.ts";
@@ -115,7 +116,8 @@ export class Store {
   /** @returns A caller that acts for the organization, which is created if it does not exist. */
   async callerFor(name: string): Promise<Caller> {
     const { organizations } = this.engine.state.catalog;
-    const known = [...organizations.values()].find((organization) => organization.name === name);
+    const key = labelKey(name);
+    const known = [...organizations.values()].find((found) => labelKey(found.name) === key);
     const organization = known ?? (await this.#createOrganization(name));
     const { id, tenantId } = organization;
     return { actor: { kind: ActorKind.ORGANIZATION, id }, tenantId, organizationId: id };

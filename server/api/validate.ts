@@ -5,7 +5,7 @@
  */
 import { Ajv, type ValidateFunction } from "ajv";
 import { type FieldError, isRefused, missing } from "../../engine/results.ts";
-import { composerOf, fieldErrorOf, isComposed } from "../../engine/violations.ts";
+import { composerOf, fieldErrorOf } from "../../engine/violations.ts";
 import { FORMATS, type Shape } from "../../engine/schema.ts";
 import { type Answer, FrontResult, type Problem } from "../http/answers.ts";
 import type { RequestHead } from "../http/front.ts";
@@ -41,7 +41,7 @@ interface RequestShape {
 }
 
 export interface RouteChecks {
-  /** Composes the texts of a body; to be called before its check. */
+  /** Normalizes the names and texts of a body; to be called before its check. */
   readonly compose: (value: unknown) => unknown;
   /** @returns The errors of the body; empty when it matches its shape. */
   readonly body: (value: unknown, bodyBytes?: number) => readonly FieldError[];
@@ -266,8 +266,9 @@ function ambiguous(field: string, texts: readonly string[]): FieldError {
 function convert(text: string, shape: Shape): unknown {
   if (shape["type"] === "integer") return INTEGER.test(text) ? Number(text) : text;
   if (shape["type"] === "boolean") return text === "true" ? true : text === "false" ? false : text;
-  if (isComposed(shape)) return text.normalize("NFC");
-  return shape["format"] === "uuid" ? text.toLowerCase() : text;
+  if (shape["format"] === "uuid") return text.toLowerCase();
+  const compose = composerOf(shape);
+  return compose === null ? text : compose(text);
 }
 
 const NOT_JSON: Problem = {
@@ -318,7 +319,7 @@ export function readBody(
   const isLeftOut = bytes.length === 0 && mayBeEmpty === true;
   const parsed = isLeftOut ? NO_MEMBERS : parseJson(bytes);
   if (!parsed.ok) return { refused: FrontResult.MALFORMED_REQUEST, detail: parsed.reason };
-  const body = parsed.isAscii ? parsed.value : checks.compose(parsed.value);
+  const body = checks.compose(parsed.value);
   return { body, errors: checks.body(body, bytes.length) };
 }
 

@@ -3,6 +3,7 @@
  * two seats takes 24 bytes.
  */
 import { HOLD_TYPE_LENGTH_MAX, SESSION_LENGTH_MAX } from "../../engine/constants.ts";
+import { normalName } from "../../engine/names.ts";
 import type { FieldError } from "../../engine/results.ts";
 import { type Answer, REPLIES } from "../http/answers.ts";
 import type { AnswerBuffer } from "./answer-buffer.ts";
@@ -124,6 +125,7 @@ export class BinaryProtocol implements Protocol {
         }
       }
       if (text.length > LENGTHS_MAX[kind]!) isUsual = false;
+      if (kind === Kind.HOLD_TYPE && normalName(text) !== text) isUsual = false;
     }
     return handles.open(kind, view.getUint16(at, true), text, isUsual) ? 0 : NO_MEMORY;
   }

@@ -235,7 +235,7 @@ export class JsonProtocol extends SelectionReader implements Protocol {
       return Member.SESSION_ID;
     }
     if (this.names(HOLD_TYPE)) {
-      const holdType = this.text(HOLD_TYPE_LENGTH_MAX);
+      const holdType = this.nameText(HOLD_TYPE_LENGTH_MAX);
       if (holdType === undefined) return 0;
       body.holdType = holdType;
       return Member.HOLD_TYPE;

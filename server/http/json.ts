@@ -2,7 +2,7 @@
  * Request bodies as values: strict UTF-8, bounded depth, and no member name that reaches into an
  * object's prototype. A body is refused before any other code sees it.
  */
-import { isAscii, isUtf8 } from "node:buffer";
+import { isUtf8 } from "node:buffer";
 import { parseInPieces } from "../../engine/layout/document.ts";
 import type { FieldError } from "../../engine/results.ts";
 import { normalLocalDateTime } from "../../engine/schema.ts";
@@ -21,12 +21,11 @@ const ESCAPE = "\\u";
 /** U+FEFF at the start of a text says that it is UTF-8. */
 const BYTE_ORDER_MARK = 0xfeff;
 
-/** `isAscii` is true only when no text of the value can hold another character. */
 export type Parsed =
-  | { readonly ok: true; readonly value: unknown; readonly isAscii: boolean }
+  | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly reason: string };
 
-export const NO_MEMBERS: Parsed = { ok: true, value: {}, isAscii: true };
+export const NO_MEMBERS: Parsed = { ok: true, value: {} };
 
 /** Cost: O(bytes), usually 100. */
 export function parseJson(bytes: Buffer): Parsed {
@@ -45,7 +44,7 @@ export function parseJson(bytes: Buffer): Parsed {
   const isSuspicious = SUSPICIOUS.test(text);
   const reason = isSuspicious ? objection(value, HALF_ESCAPE.test(text)) : null;
   if (reason !== null) return { ok: false, reason };
-  return { ok: true, value, isAscii: !isSuspicious && isAscii(bytes) };
+  return { ok: true, value };
 }
 
 /**
@@ -63,7 +62,7 @@ export function parseLongJson(bytes: Buffer): Parsed {
   const isSuspicious = [...FORBIDDEN, ESCAPE].some((text) => bytes.includes(text));
   const reason = isSuspicious ? objection(value, bytes.includes(ESCAPE)) : null;
   if (reason !== null) return { ok: false, reason };
-  return { ok: true, value, isAscii: !isSuspicious && isAscii(bytes) };
+  return { ok: true, value };
 }
 
 const [QUOTE, BACKSLASH] = [0x22, 0x5c];

@@ -5,6 +5,7 @@
  */
 import { HOLD_TYPE_LENGTH_MAX, SESSION_LENGTH_MAX } from "../../engine/constants.ts";
 import type { SeatChoice, StateSelection } from "../../engine/bodies.ts";
+import { normalName } from "../../engine/names.ts";
 
 const [SPACE, TAB, LINE_FEED, RETURN] = [0x20, 0x09, 0x0a, 0x0d];
 export const [QUOTE, BACKSLASH, TILDE, COLON, COMMA] = [0x22, 0x5c, 0x7e, 0x3a, 0x2c];
@@ -89,7 +90,7 @@ export class SelectionReader {
       return draft.groupOfSeats !== undefined;
     }
     if (!this.names(HOLD_TYPE) || draft.holdType !== undefined) return false;
-    draft.holdType = this.text(HOLD_TYPE_LENGTH_MAX);
+    draft.holdType = this.nameText(HOLD_TYPE_LENGTH_MAX);
     return draft.holdType !== undefined;
   }
 
@@ -160,6 +161,12 @@ export class SelectionReader {
     if (at === bytes.length || at - start > lengthMax) return undefined;
     this.at = at + 1;
     return this.textAt(start, at);
+  }
+
+  /** A text in the stored form of names, or null. */
+  protected nameText(lengthMax: number): string | null | undefined {
+    const name = this.text(lengthMax);
+    return typeof name === "string" && normalName(name) !== name ? undefined : name;
   }
 
   /** Bytes of printable ASCII as a text. */

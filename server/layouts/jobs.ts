@@ -488,7 +488,7 @@ function mergeBody(
   const sent = parsed.ok ? packing.pack(bytes) : bytes;
   if (short === null) freePages(bytes);
   if (!parsed.ok) return { kind: "malformed", reason: parsed.reason };
-  const body = parsed.isAscii ? parsed.value : LAYOUT_CHECKS.compose(parsed.value);
+  const body = LAYOUT_CHECKS.compose(parsed.value);
   const invalid = LAYOUT_CHECKS.body(body, length);
   if (invalid.length > 0) return { kind: "invalid", errors: errorsAsSent(invalid, short) };
   // The body has passed the shape of a layout.

@@ -4,6 +4,7 @@ import { EVENT_MEMBERS } from "../../engine/bodies.ts";
 import type { EventRow } from "../../engine/catalog.ts";
 import { COMMANDS } from "../../engine/commands.ts";
 import { NAME_LENGTH_MAX } from "../../engine/constants.ts";
+import { labelKey } from "../../engine/names.ts";
 import {
   areaFacts,
   isOnSale,
@@ -213,7 +214,7 @@ function isWanted({ catalog }: State, event: EventRow, query: QueryOf<typeof FIL
 }
 
 function isPart(part: string, name: string): boolean {
-  return name.normalize("NFC").toLowerCase().includes(part.toLowerCase());
+  return labelKey(name).toLowerCase().includes(labelKey(part).toLowerCase());
 }
 
 interface AsOf {

@@ -161,7 +161,7 @@ const ID = /^[1-9]\d{0,15}$/;
 function placeOf(layout: Layout, key: string, position: number): KeyedPlace {
   const id = ID.test(key) ? Number(key) : 0;
   return (
-    findKey(layout, key.normalize("NFC")) ??
+    findKey(layout, key) ??
     (layout.seatIndexes.has(id) ? { member: "seats", id } : undefined) ??
     (layout.areaIndexes.has(id) ? { member: "groupOfSeats", id } : undefined) ??
     nowhere(position)

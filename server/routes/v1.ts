@@ -8,6 +8,7 @@ import {
 } from "../../engine/bodies.ts";
 import type { EventRow, SchemaRow } from "../../engine/catalog.ts";
 import { EMPTY_DOCUMENT } from "../../engine/layout/layout.ts";
+import { labelKey } from "../../engine/names.ts";
 import { findPrice, ownEvent, ownRow, refuseEvent } from "../../engine/queries/access.ts";
 import { capacitiesOf } from "../../engine/queries/summary.ts";
 import { duplicate, isRefused, type Refusal, refuse, Result } from "../../engine/results.ts";
@@ -171,7 +172,8 @@ function refuseTakenName(
   { id, name }: { readonly id: number; readonly name: string },
 ): Refusal | null {
   const prices = [...catalog.pricesOf(eventId).values()];
-  if (!prices.some((price) => price.id !== id && price.name === name)) return null;
+  const key = labelKey(name);
+  if (!prices.some((price) => price.id !== id && labelKey(price.name) === key)) return null;
   const error = duplicate("name", name, "is the name of another price of the event");
   return refuse(Result.DUPLICATE_NAME, "The event has a price of that name.", [error]);
 }

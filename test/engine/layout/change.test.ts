@@ -28,6 +28,8 @@ const DRAWING = { shapes: [{ id: "x", fill: "red" }], clientViewBox: { w: 3 } };
 const stored = (): LayoutDocument =>
   mergeLayout(EMPTY_DOCUMENT, { ...HALL, ...DRAWING }, at(100)).document;
 
+const NOTHING_SENT = { stored: EMPTY_DOCUMENT, body: {} };
+
 const guidsOf = ({ sectors, rows, seats }: LayoutDocument) => ({
   sectors: sectors.map(({ guid }) => labelOfGuid(guid)),
   rows: rows.map(({ guid }) => labelOfGuid(guid)),
@@ -37,7 +39,10 @@ const guidsOf = ({ sectors, rows, seats }: LayoutDocument) => ({
 /** Errors of the stored layout after the merge, as `field CODE`. */
 function errorsOf(body: LayoutBody, over = stored()): string[] {
   const merged = mergeLayout(over, body, at(200));
-  const errors = merged.errors.length > 0 ? merged.errors : checkDocument(merged.document, body);
+  const errors =
+    merged.errors.length > 0
+      ? merged.errors
+      : checkDocument(merged.document, { stored: over, body });
   return errors.map(({ field, code }) => `${field} ${code}`);
 }
 
@@ -193,7 +198,17 @@ test.each<[what: string, body: LayoutBody, errors: string[]]>([
   [
     "a section with rows that gets another guid",
     { sectors: [{ id: storedStalls!.id, ...sector(guidOf("Parterre"), "Stalls") }] },
-    ["rows.sectorGuid NOT_FOUND", "rows.sectorGuid NOT_FOUND"],
+    ["sectors[0].guid CONFLICT"],
+  ],
+  [
+    "a row with seats that gets another guid",
+    { rows: [{ id: stored().rows[0]!.id, ...row(STALLS, "A") }] },
+    ["rows[0].guid CONFLICT"],
+  ],
+  [
+    "a stored seat that gets the label of a later one that was not sent",
+    { seats: [{ id: stored().seats[0]!.id, ...seat(guidOf("A1"), ROW_A, "2") }] },
+    ["seats[0].name DUPLICATE"],
   ],
   [
     "two seats of a row with one label",
@@ -226,12 +241,13 @@ test("a layout with too many seats is refused; at most a hundred errors are repo
       name: name(i),
     })),
   });
-  expect(checkDocument(many(SEATS_PER_LAYOUT_MAX + 1, String), {})).toMatchObject([
+  expect(checkDocument(many(SEATS_PER_LAYOUT_MAX + 1, String), NOTHING_SENT)).toMatchObject([
     { field: "seats", code: "SIZE", rejectedValue: SEATS_PER_LAYOUT_MAX + 1 },
   ]);
-  expect(checkDocument(many(SEATS_PER_LAYOUT_MAX, String), {})).toEqual([]);
+  expect(checkDocument(many(SEATS_PER_LAYOUT_MAX, String), NOTHING_SENT)).toEqual([]);
   const repeated = many(300, () => "same");
-  expect(checkDocument(repeated, {})).toHaveLength(100);
+  const sent = { stored: EMPTY_DOCUMENT, body: { seats: repeated.seats } };
+  expect(checkDocument(repeated, sent)).toHaveLength(100);
 });
 
 const TOO_LONG = [
@@ -243,15 +259,15 @@ const TOO_LONG = [
 
 test.each(TOO_LONG)("a layout whose drawings are too long in bytes is refused: %s", (_, text) => {
   const document = { ...EMPTY_DOCUMENT, shapes: [{ id: "x", text }] };
-  expect(checkDocument(document, {}).map(({ code }) => code)).toEqual(["SIZE"]);
+  expect(checkDocument(document, NOTHING_SENT).map(({ code }) => code)).toEqual(["SIZE"]);
   const half = { ...EMPTY_DOCUMENT, shapes: [{ id: "x", text: text.slice(text.length / 2) }] };
-  expect(checkDocument(half, {})).toEqual([]);
+  expect(checkDocument(half, NOTHING_SENT)).toEqual([]);
 });
 
 test("a layout of exactly the greatest length in bytes is accepted", () => {
   const drawn = (text: string) => ({ ...EMPTY_DOCUMENT, shapes: [{ id: "x", text }] });
   const text = "x".repeat(LAYOUT_BYTES_MAX - JSON.stringify(drawn("")).length);
-  expect(checkDocument(drawn(text), {})).toEqual([]);
+  expect(checkDocument(drawn(text), NOTHING_SENT)).toEqual([]);
 });
 
 // The merge of sent drawing shapes into the stored ones.

@@ -1,0 +1,39 @@
+/**
+ * Names and labels: the form in which they are stored, and the key by which two are the same. Both
+ * follow the Unicode tables of the process, so only decisions use them, never replay.
+ */
+
+/** Printable ASCII with single inner blanks: most names, stored and compared as they are. */
+const PLAIN = /^[!-~]+(?: [!-~]+)*$/;
+/** The separators of Unicode, and characters that are drawn as a blank. */
+const BLANKS = /[\p{Z}\u2800\u3164\uffa0]+/gu;
+const OUTER_BLANKS = /^ | $/g;
+const JOINERS = /[\u200c\u200d]/g;
+/** Control characters, and lone surrogates, without a form in UTF-8. */
+const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;
+/** Direction marks, zero-width blanks, soft hyphens and their like. */
+const INVISIBLE = /(?![\u200c\u200d])\p{Cf}/u;
+/** ZWJ and ZWNJ shape the letters and emoji on both sides of them; elsewhere they are invisible. */
+const STRAY_JOINER =
+  /(?<![\p{L}\p{M}\p{Emoji_Modifier}\p{Extended_Pictographic}])[\u200c\u200d]|[\u200c\u200d](?![\p{L}\p{M}\p{Extended_Pictographic}])/u;
+
+/** The stored form: composed (NFC), trimmed, with single blanks. Cost: O(length). */
+export function normalName(name: string): string {
+  if (PLAIN.test(name)) return name;
+  return name.normalize("NFC").replace(BLANKS, " ").replace(OUTER_BLANKS, "");
+}
+
+/** True for one visible line. @param name - In its stored form. */
+export function isName(name: string): boolean {
+  if (PLAIN.test(name)) return true;
+  return !UNPRINTABLE.test(name) && !INVISIBLE.test(name) && !STRAY_JOINER.test(name);
+}
+
+/**
+ * Labels with one key are the same label: those equal after NFKC, which maps full-width letters,
+ * ligatures and circled digits to plain ones. Joiners do not count. Cost: O(length).
+ */
+export function labelKey(label: string): string {
+  if (PLAIN.test(label)) return label;
+  return normalName(label).replace(JOINERS, "").normalize("NFKC");
+}
