@@ -14,11 +14,12 @@ import { command } from "./command.ts";
 import { AREA_CAPACITY_MAX, NONE, OBJECTS_PER_REQUEST_MAX } from "./constants.ts";
 import type { Holds } from "./inventory/holds.ts";
 import type { Partition } from "./inventory/partition.ts";
-import { Move, MOVES, SeatState, STATE_NAMES } from "./inventory/states.ts";
+import { type BookingState, Move, MOVES, SeatState, STATE_NAMES } from "./inventory/states.ts";
 import { type Layout, seatIndexOf } from "./layout/layout.ts";
 import {
   BUILT_IN_HOLD_TYPES,
   callersOrganization,
+  misplaced,
   ownEvent,
   refuseEvent,
 } from "./queries/access.ts";
@@ -72,7 +73,7 @@ function decideBooking(
   if (rules.preventsOrphans && organization.orphanPrevention) {
     const orphans = findOrphans(partition, inventory.requested);
     if (orphans.length > 0) {
-      const detail = "The request would leave a single seat alone.";
+      const detail = "The request would leave a single seat alone: take it too, or choose others.";
       return refuse(Result.ORPHAN_SEAT, detail, orphans);
     }
   }
@@ -100,7 +101,7 @@ function decideBooking(
 }
 
 function unknownHoldType({ holdType }: StateSelection): FieldError {
-  const message = "is no hold type of the organization";
+  const message = "is no hold type of the organization: define it, or take one that its list has";
   return { field: "holdType", code: "UNKNOWN", message, rejectedValue: holdType };
 }
 
@@ -112,13 +113,22 @@ function checkOpen(
 ): Refusal | null {
   assert(event.organizationId === organization.id, "an organization books on its own events");
   if (!organization.bookingEnabled) {
-    return refuse(Result.ORGANIZATION_DISABLED, "The organization is disabled for booking.");
+    return refuse(
+      Result.ORGANIZATION_DISABLED,
+      "The organization is disabled for booking: its setting bookingEnabled is off.",
+    );
   }
   if (rules.needsSalesControl && !organization.salesControl) {
-    return refuse(Result.SALES_CONTROL_REQUIRED, "The organization's sales control mode is off.");
+    return refuse(
+      Result.SALES_CONTROL_REQUIRED,
+      "The organization's setting salesControl is off: turn it on to sell.",
+    );
   }
   if (rules.needsPublished && event.status !== "PUBLISHED") {
-    return refuse(Result.EVENT_NOT_PUBLISHED, `The event is ${event.status}, not PUBLISHED.`);
+    return refuse(
+      Result.EVENT_NOT_PUBLISHED,
+      `The event is ${event.status}, not PUBLISHED: change its status first.`,
+    );
   }
   return null;
 }
@@ -293,7 +303,7 @@ function findInventory(
   const requested = seatIndexes(partition.layout, choices.seats);
   for (let i = 0; i < requested.length; i++) {
     const code = seatProblem(search, requested[i]!);
-    if (code !== null) errors.push(seatError(i, choices.seats[i]!, code));
+    if (code !== null) errors.push(seatError(search, i, choices.seats[i]!.id, code));
   }
   const areas = choices.areas.length === 0 ? NO_AREAS : findPlaces(search, choices.areas, errors);
   const { priceIds } = selection;
@@ -365,7 +375,7 @@ function findPlaces(
     const area = search.partition.layout.areaIndexes.get(id) ?? NONE;
     assert(typeof capacity === "number", "a checked selection has a capacity for each area");
     const code = areaProblem(search, area, capacity);
-    if (code !== null) errors.push(areaError(i, areas[i]!, code));
+    if (code !== null) errors.push(areaError(search, i, areas[i]!, code));
     else takePlaces(search, area, capacity, triples);
   }
   return Uint32Array.from(triples);
@@ -470,30 +480,69 @@ function firstToEnd(
 /** The same session may have locked the seat again, but the code for programs is the same. */
 const ANOTHER_HOLD = "ANOTHER_HOLD";
 
-const SEAT_MESSAGES: Readonly<Record<string, string>> = {
-  NOT_FOUND: "is not in the layout of the event",
-  NO_PRICE: "has no price in this event",
-  ACTIVE: "is on sale, not held or sold",
-  LOCKED: "is held",
-  SOLD: "is sold",
-  BLOCKED: "is withdrawn from sale",
-  HELD_BY_ANOTHER_SESSION: "is held by another session",
-  HELD_BY_THIS_SESSION: "is held by this session already",
-  [ANOTHER_HOLD]: "is not in the hold with this fence",
-  INSUFFICIENT_CAPACITY: "has fewer places than requested",
+const MESSAGES: Readonly<Record<string, string>> = {
+  NO_PRICE: "has no price in this event: assign one, or choose another",
+  HELD_BY_ANOTHER_SESSION:
+    "is held by another session: your hold may have run out; else send the sessionId that locked it",
+  HELD_BY_THIS_SESSION: "is held by this session already: leave it out",
+  [ANOTHER_HOLD]:
+    "is not in the hold with this fence, which has ended: read the holds, or lock again",
 };
 
-function seatError(position: number, { id }: SeatChoice, problem: string): FieldError {
+/** By the state that the move takes: why an object in another state is refused, and the remedy. */
+const STATE_MESSAGES: Readonly<Record<BookingState, Readonly<Record<string, string>>>> = {
+  [SeatState.ACTIVE]: {
+    LOCKED: "is held: choose another, or try again when the hold has ended",
+    SOLD: "is sold: choose another",
+    BLOCKED: "is withdrawn from sale: choose another, or unblock it",
+    INSUFFICIENT_CAPACITY: "has fewer places on sale: ask for fewer",
+  },
+  [SeatState.LOCKED]: {
+    ACTIVE: "is on sale, not held: its hold may have run out; to sell it, lock it again",
+    SOLD: "is sold, not held: read the seat to see its state",
+    BLOCKED: "is withdrawn from sale, not held: unblock and lock it first",
+    INSUFFICIENT_CAPACITY: "has fewer held places: a hold may have run out; lock again",
+    HELD_BY_ANOTHER_SESSION:
+      "has fewer places held by this session: a hold may have run out; lock again",
+  },
+  [SeatState.SOLD]: {
+    ACTIVE: "is on sale, not sold: nothing is left to revert",
+    LOCKED: "is held, not sold: unlock it to free it",
+    BLOCKED: "is withdrawn from sale, not sold: unblock it to free it",
+    INSUFFICIENT_CAPACITY: "has fewer sold places: ask for fewer",
+  },
+  [SeatState.BLOCKED]: {
+    ACTIVE: "is on sale, not withdrawn",
+    LOCKED: "is held: choose another, or try again when the hold has ended",
+    SOLD: "is sold: choose another",
+    INSUFFICIENT_CAPACITY: "has fewer places to take: ask for fewer",
+  },
+};
+
+function seatError(search: Search, position: number, id: number, problem: string): FieldError {
+  const field = `seats[${position}].id`;
+  const { layout } = search.partition;
+  if (problem === "NOT_FOUND") return misplaced(layout, id, field);
   const code = problem === ANOTHER_HOLD ? "HELD_BY_ANOTHER_SESSION" : problem;
-  const message = SEAT_MESSAGES[problem]!;
-  return { field: `seats[${position}].id`, code, message, rejectedValue: id };
+  const message = MESSAGES[problem] ?? STATE_MESSAGES[MOVES[search.move].from][problem];
+  assert(message !== undefined, "every refusal of a seat has its message");
+  return { field, code, message, rejectedValue: id };
 }
 
-function areaError(position: number, choice: SeatChoice, problem: string): FieldError {
+function areaError(
+  search: Search,
+  position: number,
+  choice: SeatChoice,
+  problem: string,
+): FieldError {
   const member = problem === "INSUFFICIENT_CAPACITY" ? "capacity" : "id";
   const code = problem === ANOTHER_HOLD ? "HELD_BY_ANOTHER_SESSION" : problem;
   const field = `groupOfSeats[${position}].${member}`;
-  return { field, code, message: SEAT_MESSAGES[problem]!, rejectedValue: choice[member] };
+  const { layout } = search.partition;
+  if (problem === "NOT_FOUND") return misplaced(layout, choice.id, field);
+  const message = STATE_MESSAGES[MOVES[search.move].from][problem] ?? MESSAGES[problem];
+  assert(message !== undefined, "every refusal of places has its message");
+  return { field, code, message, rejectedValue: choice[member] };
 }
 
 // Here the ids of a booking request become indexes of the event's layout, once. Errors of the
@@ -522,7 +571,7 @@ export function checkSelection(selection: StateSelection): FieldError[] {
   if (count === 0)
     errors.push(missing("seats", "must name a seat, unless groupOfSeats names an area"));
   if (count > OBJECTS_PER_REQUEST_MAX) {
-    const message = `at most ${OBJECTS_PER_REQUEST_MAX} objects in one request`;
+    const message = `at most ${OBJECTS_PER_REQUEST_MAX} objects in one request: send several requests`;
     return [{ field: "seats", code: "SIZE", message, rejectedValue: count }];
   }
   checkDuplicates(seats, "seats", errors);
@@ -532,7 +581,7 @@ export function checkSelection(selection: StateSelection): FieldError[] {
   for (let i = 0; i < seats.length; i++) {
     const { capacity } = seats[i]!;
     if (capacity === null || capacity === undefined) continue;
-    const message = "must be null for a seat";
+    const message = "must be null or left out for a seat, which is one place";
     errors.push({ field: `seats[${i}].capacity`, code: "NULL", message, rejectedValue: capacity });
   }
   for (let i = 0; i < areas.length; i++) {
@@ -543,7 +592,8 @@ export function checkSelection(selection: StateSelection): FieldError[] {
 }
 
 function capacityError(capacity: number | null | undefined, field: string): FieldError | null {
-  if (capacity === null || capacity === undefined) return missing(field);
+  if (capacity === null || capacity === undefined)
+    return missing(field, "must say how many places of the area");
   if (Number.isSafeInteger(capacity) && capacity >= 1 && capacity <= AREA_CAPACITY_MAX) return null;
   const message = `must be a whole number from 1 to ${AREA_CAPACITY_MAX}`;
   return { field, code: "RANGE", message, rejectedValue: capacity };

@@ -397,12 +397,13 @@ const BAD_KEY: Problem = {
 
 const IN_PROGRESS: Problem = {
   refused: FrontResult.IDEMPOTENCY_IN_PROGRESS,
-  detail: "The first request with this Idempotency-Key has not been answered yet.",
+  detail:
+    "The first request with this Idempotency-Key has not been answered yet: try again shortly.",
 };
 
 const REUSED: Problem = {
   refused: FrontResult.IDEMPOTENCY_KEY_REUSED,
-  detail: "This Idempotency-Key came with another request before.",
+  detail: "This Idempotency-Key came with another request before: a new request needs a new key.",
 };
 
 const GONE: Problem = {
@@ -413,7 +414,7 @@ const GONE: Problem = {
 
 const TOO_MANY_IDEMPOTENCY_KEYS: Problem = {
   refused: FrontResult.RATE_LIMITED,
-  detail: "Too many Idempotency-Keys were used in the last day.",
+  detail: "Too many Idempotency-Keys were used in the last day: try again later, or without one.",
   headers: [["Retry-After", "60"]],
 };
 

@@ -152,10 +152,13 @@ export const EVENT_COMMANDS = {
       const event = ownRow(stored, caller, "event");
       if (isRefused(event)) return event;
       if (event.seriesId !== null && times.start !== event.start) {
-        return refuse(EVENT_BOUND_TO_SERIES, "The start of an event in a series does not move.");
+        return refuse(
+          EVENT_BOUND_TO_SERIES,
+          "The start of an event in a series does not move: unbind it first.",
+        );
       }
       if (isMoved && event.status === "PUBLISHED" && isDraft(state, schemaId)) {
-        const detail = "A published event does not move to a schema that is a draft.";
+        const detail = "A published event does not move to a draft schema: set its draft to false.";
         return refuse(INVALID_STATUS_TRANSITION, detail);
       }
       if (isMoved && !force && isInUse(state, event)) {

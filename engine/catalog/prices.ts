@@ -21,6 +21,7 @@ import { type ZoneChange, ZoneRuns } from "../layout/zones.ts";
 import {
   findPrice,
   findZone,
+  misplaced,
   ownEvent,
   ownRow,
   refuseEvent,
@@ -113,7 +114,7 @@ export const PRICE_COMMANDS = {
       for (const { id, slot, field } of singles) {
         const seat = partition.layout.seatIndexes.get(id);
         if (seat === undefined)
-          errors.push(notFound(`${field}.objectId`, id, "seat in the layout"));
+          errors.push(misplaced(partition.layout, id, `${field}.objectId`, true));
         else slotOfSeat[seat] = slot;
       }
       const total = state.catalog.schemas.get(event.schemaId)?.gaCapacity ?? null;
@@ -233,7 +234,7 @@ export const PRICE_COMMANDS = {
       for (const [i, { objectId }] of (body.seats ?? []).entries()) {
         const field = `seats[${i}].objectId`;
         const seat = layout.seatIndexes.get(objectId);
-        if (seat === undefined) unknown.push(notFound(field, objectId, "seat in the layout"));
+        if (seat === undefined) unknown.push(misplaced(layout, objectId, field));
         else if (partition.state[seat]! > SeatState.ACTIVE) inUse.push(inUseError(field, objectId));
         else seats.add(seat);
       }
@@ -241,13 +242,17 @@ export const PRICE_COMMANDS = {
       for (const [i, { objectId }] of (body.groupOfSeats ?? []).entries()) {
         const field = `groupOfSeats[${i}].objectId`;
         const area = layout.areaIndexes.get(objectId);
-        if (area === undefined) unknown.push(notFound(field, objectId, "area in the layout"));
+        if (area === undefined) unknown.push(misplaced(layout, objectId, field));
         else if (isAreaInUse(partition, area)) inUse.push(inUseError(field, objectId));
         else areas.add(area);
       }
       if (unknown.length > 0) return refuseInvalid(unknown);
       if (inUse.length > 0) {
-        return refuse(INVENTORY_IN_USE, "Some of it is held, sold or blocked.", inUse);
+        return refuse(
+          INVENTORY_IN_USE,
+          "Some of it is held, sold or blocked: free it first, or leave it out.",
+          inUse,
+        );
       }
       assert(seats.size <= layout.seatCount, "a seat loses its price once");
       assert(areas.size <= layout.areas.length, "an area loses its price once");
@@ -342,7 +347,7 @@ function spreadGroups(
   for (const assignment of groups) {
     const group = layout.groups.get(assignment.id);
     if (group === undefined) {
-      errors.push(notFound(`${assignment.field}.objectId`, assignment.id, "group in the layout"));
+      errors.push(misplaced(layout, assignment.id, `${assignment.field}.objectId`, true));
     } else if (group.type === GroupType.GA) {
       areas.push({ ...assignment, area: group.index });
     } else {
@@ -381,10 +386,14 @@ function refuseTaken(areas: readonly AreaAssignment[]): Decision<boolean> {
   const errors = areas.map(({ field, item }) => ({
     field: `${field}.activeCount`,
     code: "INVENTORY_IN_USE",
-    message: "is below what is held, sold and blocked",
+    message: "is below what is held, sold and blocked: send more, or free places first",
     rejectedValue: item.activeCount ?? null,
   }));
-  return refuse(INVENTORY_IN_USE, "An area has more places taken than that.", errors);
+  return refuse(
+    INVENTORY_IN_USE,
+    "An area has more places held, sold and blocked than the new capacity.",
+    errors,
+  );
 }
 
 /** Of several assignments to an area, the last one counts. */
@@ -430,7 +439,7 @@ interface Losers {
 }
 
 function inUseError(field: string, id: number): FieldError {
-  const message = "is held, sold or blocked";
+  const message = "is held, sold or blocked: free it first, or leave it out";
   return { field, code: "INVENTORY_IN_USE", message, rejectedValue: id };
 }
 
@@ -547,7 +556,7 @@ export const ZONE_COMMANDS = {
         const { objectId, zoneId } = namesOf(item);
         checkZone(state, { schemaId, zoneId, field: `groupOfSeats[${i}]` }, errors);
         if (layout.groups.has(objectId)) found.push({ id: objectId, zoneId });
-        else errors.push(notFound(`groupOfSeats[${i}].objectId`, objectId, "group in the layout"));
+        else errors.push(misplaced(layout, objectId, `groupOfSeats[${i}].objectId`, true));
       }
       const last = lastOfGroup(found);
       const zoned = state.catalog.zoneAssignments.of(schemaId);
@@ -563,7 +572,7 @@ export const ZONE_COMMANDS = {
         const { objectId, zoneId } = namesOf(item);
         checkZone(state, { schemaId, zoneId, field: `seats[${i}]` }, errors);
         if (layout.seatIndexes.has(objectId)) wanted.set(objectId, zoneId);
-        else errors.push(notFound(`seats[${i}].objectId`, objectId, "seat in the layout"));
+        else errors.push(misplaced(layout, objectId, `seats[${i}].objectId`, true));
       }
       if (errors.length > 0) return refuseInvalid(errors);
       const zones = changesOf(state, schemaId, wanted);

@@ -298,7 +298,11 @@ function grantLayout(
   const { document, made, goneIds } = ready;
   const lost = forceDelete ? [] : goneInUse(state, schema.id, ready);
   if (lost.length > 0) {
-    return refuse(INVENTORY_IN_USE, "Seats that would go are held, sold or blocked.", lost);
+    return refuse(
+      INVENTORY_IN_USE,
+      "Seats that would go are held, sold or blocked: keep or free them, or send forceDelete=true.",
+      lost,
+    );
   }
   const version = (layouts.get(schema.id)?.version ?? 0) + 1;
   const row = { id: schema.id, document, version };
@@ -356,7 +360,7 @@ function areasInUse(partition: Partition, ids: readonly number[]): readonly numb
 }
 
 function inUse(field: string, id: number, eventId: string): FieldError {
-  const message = `is held, sold or blocked in event ${eventId}`;
+  const message = `is held, sold or blocked in event ${eventId}: keep it, or free it first`;
   return { field, code: "INVENTORY_IN_USE", message, rejectedValue: id };
 }
 
@@ -476,7 +480,10 @@ export const VENUE_COMMANDS = {
       if (isRefused(venue)) return venue;
       for (const schema of state.catalog.schemas.values()) {
         if (schema.venueId !== venueId) continue;
-        return refuse(ENTITY_IN_USE, `The venue has schemas, for example ${schema.id}.`);
+        return refuse(
+          ENTITY_IN_USE,
+          `The venue has schemas, for example ${schema.id}: delete them first.`,
+        );
       }
       return grantChange(state, caller, { removes: [{ table: "venues", key: venueId }] }, null);
     },

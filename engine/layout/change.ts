@@ -208,7 +208,10 @@ function checkRows({ sectors, rows }: LayoutDocument, report: Report): void {
 
 /** Reports at the row when it was sent, else at the sector turned into an area. */
 function reportRowOfArea(rowGuid: string, sectorGuid: string, report: Report): void {
-  const error = { code: "CONFLICT", message: "a general-admission area has no rows" };
+  const error = {
+    code: "CONFLICT",
+    message: "a general-admission area has no rows: remove them, or make it a section",
+  };
   if (report.hasSent("rows", rowGuid)) {
     report.add("rows", rowGuid, { ...error, field: "sectorGuid", rejectedValue: sectorGuid });
   } else {
@@ -413,6 +416,8 @@ interface Merging {
   readonly errors: FieldError[];
 }
 
+const NEW_OBJECT = "object in the layout: a new one has no id";
+
 function mergeObjects<T extends StoredObject>(
   stored: readonly T[],
   sent: readonly SentObject[] | null | undefined,
@@ -428,7 +433,7 @@ function mergeObjects<T extends StoredObject>(
   for (const [i, { toRemove, id: sentId, ...object }] of (sent ?? []).entries()) {
     const id = sentId ?? idOfGuid.get(object.guid) ?? merging.nextId++;
     if (typeof sentId === "number" && !byId.has(sentId)) {
-      errors.push(notFound(`${member}[${i}].id`, sentId, "object in the layout"));
+      errors.push(notFound(`${member}[${i}].id`, sentId, NEW_OBJECT));
     } else if (seen.has(id)) {
       errors.push(duplicate(`${member}[${i}].guid`, object.guid));
     } else if (toRemove === true) {

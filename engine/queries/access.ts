@@ -11,7 +11,8 @@ import type {
   ZoneRow,
 } from "../catalog.ts";
 import { CART_TTL_SECONDS } from "../constants.ts";
-import { isRefused, type Refusal, refuse, Result } from "../results.ts";
+import { GroupType, type Layout } from "../layout/layout.ts";
+import { type FieldError, isRefused, type Refusal, refuse, Result } from "../results.ts";
 import type { State } from "../state.ts";
 import type { ReplyRow } from "../stored-replies.ts";
 
@@ -23,7 +24,8 @@ export function ownEvent(state: State, caller: Caller, eventId: string): EventRo
 
 /** The same refusal, whether the event does not exist or belongs to another organization. */
 export function refuseEvent(): Refusal {
-  const detail = "There is no such event, or it belongs to another organization.";
+  const detail =
+    "There is no such event, or it belongs to another organization: check its id and the key.";
   return refuse(Result.EVENT_ACCESS_DENIED, detail);
 }
 
@@ -41,7 +43,10 @@ export function ownRow<Row extends { readonly organizationId: number }>(
 ): Row | Refusal {
   if (row === undefined) return refuse(Result.ENTITY_NOT_FOUND, `There is no such ${what}.`);
   if (row.organizationId === caller.organizationId) return row;
-  return refuse(Result.ACCESS_DENIED, `This ${what} belongs to another organization.`);
+  return refuse(
+    Result.ACCESS_DENIED,
+    `This ${what} belongs to another organization: it needs that one's key.`,
+  );
 }
 
 /** @returns The organization, ENTITY_NOT_FOUND, or ACCESS_DENIED when it is another tenant's. */
@@ -100,7 +105,8 @@ export function zonedSchema(
 ): SchemaRow | Refusal {
   const schema = catalog.schemas.get(schemaId);
   if (schema?.organizationId === caller.organizationId) return schema;
-  const detail = "There is no such schema, or it belongs to another organization.";
+  const detail =
+    "There is no such schema, or it belongs to another organization: check its id and the key.";
   return refuse(Result.ACCESS_DENIED, detail);
 }
 
@@ -115,6 +121,39 @@ export function findZone(
   if (zone?.schemaId === schemaId) return zone;
   return refuse(Result.ENTITY_NOT_FOUND, "There is no such pricing zone on the schema.");
 }
+
+// Ids in a list of a request that does not take them.
+
+const GROUP_NOUNS: Readonly<Record<GroupType, string>> = {
+  SECTION: "a section",
+  TABLE: "a table",
+  ROW: "a row",
+  GA: "a general-admission area",
+};
+
+/**
+ * The refusal of an id in the wrong list, or of none of the layout.
+ *
+ * @param takesGroups - Whether `groupOfSeats` takes sections, tables and rows, not only areas.
+ */
+export function misplaced(
+  { groups, seatIndexes }: Layout,
+  id: number,
+  field: string,
+  takesGroups = false,
+): FieldError {
+  const type = groups.get(id)?.type;
+  let message = "is not in the layout, which may have changed: read its seats and groups again";
+  if (seatIndexes.has(id)) message = "is a seat: name it in seats";
+  else if (type !== undefined) {
+    const isTaken = takesGroups || type === GroupType.GA;
+    const remedy = isTaken ? "name it in groupOfSeats" : "name each of its seats in seats";
+    message = `is ${GROUP_NOUNS[type]}: ${remedy}`;
+  }
+  return { field, code: "NOT_FOUND", message, rejectedValue: id };
+}
+
+// Hold types and accounts.
 
 export const BUILT_IN_HOLD_TYPES: readonly HoldTypeRow[] = [
   { name: "CART", ttlSeconds: CART_TTL_SECONDS },

@@ -48,7 +48,9 @@ export function refuseCommand<K extends CommandKind>(
     organizationId === 0 && scope === "tenant"
       ? catalog.tenants.has(tenantId)
       : catalog.organizations.get(organizationId)?.tenantId === tenantId;
-  return isKnown ? null : refuse(Result.ACCESS_DENIED, "The caller does not exist.");
+  return isKnown
+    ? null
+    : refuse(Result.ACCESS_DENIED, "The caller's tenant has no such organization: check its id.");
 }
 
 /** @returns Why the command is invalid; empty when it is valid. */

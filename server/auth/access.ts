@@ -1,6 +1,6 @@
 /**
- * From the headers of a request to the caller that its commands carry. Failures give the same
- * answer, which does not say what was wrong, unless the key itself is valid.
+ * From the headers of a request to the caller that its commands carry. A refusal says what to send
+ * instead, and never whether an organization of somebody else exists.
  */
 import type { Caller } from "../../engine/bodies.ts";
 import type { AccountRow, OrganizationRow } from "../../engine/catalog.ts";
@@ -59,20 +59,30 @@ const NOBODY: Caller = {
   organizationId: 0,
 };
 
-const DENIED: Problem = {
-  refused: Result.ACCESS_DENIED,
-  detail: "The API key is missing or not valid for this, or the organization is not yours.",
-};
+function denied(detail: string): Problem {
+  return { refused: Result.ACCESS_DENIED, detail };
+}
 
-const NOT_TENANT: Problem = {
-  refused: Result.ACCESS_DENIED,
-  detail: "This path needs the tenant token; the key is that of an organization.",
-};
+const NO_KEY = denied("The API key is missing: send it in X-API-Key.");
+const UNKNOWN_KEY = denied(
+  "The API key is not known here: it may be mistyped, replaced by another, or of another server. " +
+    "An organization's privateKey works on v1 paths alone.",
+);
+const NOT_TENANT = denied("This path needs the tenant token; the key is that of an organization.");
+const NO_ORGANIZATION = denied(
+  "This path acts for an organization: send X-Organization-ID with the tenant token, or the " +
+    "organization's own key.",
+);
+const NOT_THE_TENANTS = denied("X-Organization-ID names no organization of the tenant token.");
+const NOT_THE_KEYS = denied(
+  "X-Organization-ID names another organization than the API key: leave it out, or send that " +
+    "organization's key.",
+);
+const NOT_THE_ACCOUNTS = denied("The account has no such organization: choose one of the login's.");
+const NOT_PLATFORM = denied("This path needs the platform token.");
+const PLATFORM_ALONE = denied("The platform token opens the paths for tenants alone.");
 
-const NOT_CURRENT: Problem = {
-  refused: Result.ACCESS_DENIED,
-  detail: "The key has been rotated: only the new one may rotate again.",
-};
+const NOT_CURRENT = denied("The key has been rotated: only the new one may rotate again.");
 
 const LONG = /^[1-9]\d{0,15}$/;
 const BEARER = /^Bearer +(\S+)$/i;
@@ -93,14 +103,14 @@ export function identify(
     (access === Access.LEGACY ? services.keys.privateKeyOwner(key) : null);
   if (principal === null) {
     const account = access === Access.EDITOR ? services.logins.accountOf(key) : null;
-    return account === null ? DENIED : accountCaller(services, account, organizationId);
+    if (account === null) return key === "" ? NO_KEY : UNKNOWN_KEY;
+    return accountCaller(services, account, organizationId);
   }
   if (organizationId !== "" && !LONG.test(organizationId)) {
     return badOrganizationId(organizationId);
   }
-  if (principal.kind === "platform" || access === Access.PLATFORM) {
-    return principal.kind === "platform" && access === Access.PLATFORM ? NOBODY : DENIED;
-  }
+  if (principal.kind === "platform") return access === Access.PLATFORM ? NOBODY : PLATFORM_ALONE;
+  if (access === Access.PLATFORM) return NOT_PLATFORM;
   if (principal.kind === "organization") {
     return access === Access.TENANT || access === Access.TENANT_ORGANIZATION
       ? NOT_TENANT
@@ -136,7 +146,7 @@ function organizationCaller(
   { id, tenantId }: OrganizationRow,
   organizationId: string,
 ): Caller | Problem {
-  if (organizationId !== "" && Number(organizationId) !== id) return DENIED;
+  if (organizationId !== "" && Number(organizationId) !== id) return NOT_THE_KEYS;
   return { actor: { kind: ActorKind.ORGANIZATION, id }, tenantId, organizationId: id };
 }
 
@@ -148,10 +158,10 @@ function tenantCaller(
 ): Caller | Problem {
   const caller = { actor: { kind: ActorKind.TENANT, id: tenant.id }, tenantId: tenant.id };
   if (organizationId === 0) {
-    return access === Access.TENANT ? { ...caller, organizationId: 0 } : DENIED;
+    return access === Access.TENANT ? { ...caller, organizationId: 0 } : NO_ORGANIZATION;
   }
   const organization = engine.state.catalog.organizations.get(organizationId);
-  return organization?.tenantId === tenant.id ? { ...caller, organizationId } : DENIED;
+  return organization?.tenantId === tenant.id ? { ...caller, organizationId } : NOT_THE_TENANTS;
 }
 
 /** A login acts for the organization in its header, or else for the first of its account. */
@@ -165,7 +175,7 @@ function accountCaller(
     organizationId === ""
       ? organizations[0]
       : organizations.find(({ id }) => String(id) === organizationId);
-  if (organization === undefined) return DENIED;
+  if (organization === undefined) return NOT_THE_ACCOUNTS;
   return {
     actor: { kind: ActorKind.ACCOUNT, id: account.id },
     tenantId: organization.tenantId,

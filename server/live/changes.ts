@@ -135,7 +135,7 @@ function refuseGap({ gap, extent }: Missing, since: number): Problem {
     case AuditGap.UNAVAILABLE:
       return {
         refused: Result.LOG_UNAVAILABLE,
-        detail: "The audit trail cannot be read just now.",
+        detail: "The audit trail cannot be read just now: try again shortly.",
       };
   }
   return gap satisfies never;

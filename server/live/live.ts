@@ -281,7 +281,11 @@ export class Live {
     if (isRefused(event)) return event;
     const facts = { eventId, organizationId: caller.organizationId, credentials: keyOf(head) };
     const issued = this.#tickets.issue(facts, this.#engine.nowMs());
-    if (issued === null) return { ...TOO_MANY, detail: "There are too many unused tickets." };
+    if (issued === null)
+      return {
+        ...TOO_MANY,
+        detail: "There are too many unused tickets: use some, or wait for their end.",
+      };
     const { text: ticket, expiresAtMs } = issued;
     return answer(201, { ticket, expiresAt: localDateTime(expiresAtMs) });
   }

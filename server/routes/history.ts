@@ -221,7 +221,7 @@ function refuseGap({ gap, extent }: Missing, field: string, asked: unknown): Pro
     case AuditGap.UNAVAILABLE:
       return {
         refused: Result.LOG_UNAVAILABLE,
-        detail: "The audit trail cannot be read just now.",
+        detail: "The audit trail cannot be read just now: try again shortly.",
       };
     default:
       return gap satisfies never;

@@ -66,7 +66,10 @@ async function scrape({ services, authorization }: Context): Promise<Handled> {
 function readiness({ isReady, notReady, engine }: Services): Handled {
   if (isReady() && engine.isWritable) return HEALTHY;
   if (!isReady() && notReady !== undefined) return notReady();
-  return { refused: FrontResult.NOT_READY, detail: "The service does not take changes just now." };
+  return {
+    refused: FrontResult.NOT_READY,
+    detail: "The service does not take changes just now: try again shortly.",
+  };
 }
 
 /**

@@ -3,7 +3,8 @@ import { expect, test } from "vitest";
 import type { StateSelection } from "../../engine/bodies.ts";
 import { checkSelection } from "../../engine/booking.ts";
 import type { BookingKind } from "../../engine/commands.ts";
-import { Result } from "../../engine/results.ts";
+import { CART_TTL_SECONDS } from "../../engine/constants.ts";
+import { isRefused, Result } from "../../engine/results.ts";
 import { BOOKING_KINDS, replayed, World } from "../support/engine.ts";
 import { area, section, table } from "../support/layout.ts";
 import { check, checkMore, tables } from "../support/table.ts";
@@ -839,4 +840,82 @@ test("the refusal names the requested seat, and the seat that it would leave alo
       },
     ],
   });
+});
+
+// What a refusal tells the person who reads it.
+
+const PLACES = [section("Stalls", { A: "1 2 3 4" }), table("Round", "1 2"), area("Pit", 10)];
+
+test.each([
+  ["seats", "Stalls", "is a section: name each of its seats in seats"],
+  ["seats", "Round", "is a table: name each of its seats in seats"],
+  ["seats", "row A", "is a row: name each of its seats in seats"],
+  ["seats", "Pit", "is a general-admission area: name it in groupOfSeats"],
+  ["groupOfSeats", "Stalls", "is a section: name each of its seats in seats"],
+  ["groupOfSeats", "Round", "is a table: name each of its seats in seats"],
+  ["groupOfSeats", "row A", "is a row: name each of its seats in seats"],
+  ["groupOfSeats", "A1", "is a seat: name it in seats"],
+  ["groupOfSeats", "nothing", expect.stringMatching(/^is not in the layout, which may have/)],
+  ["seats", "nothing", expect.stringMatching(/^is not in the layout, which may have/)],
+] as const)(
+  "%s with %s → refused, says what it is and where it belongs",
+  (list, label, message) => {
+    const world = new World(PLACES);
+    const id = label === "nothing" ? 999_999 : world.labels.idOf(label);
+    const choice = list === "seats" ? { id } : { id, capacity: 1 };
+    for (const kind of BOOKING_KINDS) {
+      const error = { field: `${list}[0].id`, code: "NOT_FOUND", message, rejectedValue: id };
+      expect([kind, world.book(kind, { sessionId: "s", [list]: [choice] })]).toMatchObject([
+        kind,
+        { errors: [error] },
+      ]);
+    }
+  },
+);
+
+test("a sale after the hold ran out → refused, and says to lock again", () => {
+  const world = new World(PLACES);
+  const [A1, Pit] = ["A1", "Pit"].map((label) => world.labels.idOf(label)) as [number, number];
+  const cart = { sessionId: "s", seats: [{ id: A1 }], groupOfSeats: [{ id: Pit, capacity: 2 }] };
+  expect(isRefused(world.book("lock", cart))).toBe(false);
+  world.clock.timeMs += CART_TTL_SECONDS * 1_000;
+  expect(world.book("sale", cart)).toMatchObject({
+    refused: Result.INVENTORY_NOT_AVAILABLE,
+    errors: [
+      {
+        field: "seats[0].id",
+        code: "ACTIVE",
+        message: "is on sale, not held: its hold may have run out; to sell it, lock it again",
+      },
+      {
+        field: "groupOfSeats[0].capacity",
+        code: "INSUFFICIENT_CAPACITY",
+        message: "has fewer held places: a hold may have run out; lock again",
+      },
+    ],
+  });
+});
+
+test("any call on seats and places in any state → each refusal has a message", () => {
+  const world = new World(PLACES);
+  const idOf = (label: string) => world.labels.idOf(label);
+  const of = (label: string) => ({ sessionId: "s", seats: [{ id: idOf(label) }] });
+  world.book("lock", { ...of("A2"), sessionId: "other" });
+  world.book("directsale", of("A3"));
+  world.book("block", of("A4"));
+  const places = { sessionId: "s", groupOfSeats: [{ id: idOf("Pit"), capacity: 11 }] };
+  const { caller, eventId, engine } = world;
+  const flags = [{}, { fromBlocked: true, toBlocked: true }];
+  const selections = [...["A1", "A2", "A3", "A4"].map(of), places];
+  let count = 0;
+  for (const kind of BOOKING_KINDS) {
+    for (const body of selections.flatMap((one) => flags.map((more) => ({ ...one, ...more })))) {
+      const outcome = engine.check({ kind, caller, eventId, body });
+      for (const { message } of isRefused(outcome) ? outcome.errors : []) {
+        expect(message).toMatch(/^(is|has) /);
+        count += 1;
+      }
+    }
+  }
+  expect(count).toBeGreaterThan(BOOKING_KINDS.length * 4);
 });

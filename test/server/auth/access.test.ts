@@ -150,6 +150,36 @@ test("the private key of an organization opens v1 paths, and no others", async (
   expect(await status(V1_EVENTS, { key: randomUUID() })).toBe(403);
 });
 
+test("a refused key → told what to send, and never whether another's organization exists", async () => {
+  const events = `${V2}/events/`;
+  const as = (key: string, organization?: number | string): CallOptions => {
+    return organization === undefined ? { key } : actingFor(key, { id: Number(organization) });
+  };
+  const cases: readonly (readonly [what: string, by: CallOptions, detail: RegExp])[] = [
+    ["no key", {}, /missing: send it in X-API-Key/],
+    ["an unknown key", as("wrong"), /not known here/],
+    ["the key of another server", as(`${a.key.slice(0, -3)}xyz`), /not known here/],
+    ["the tenant token alone", as(tenantToken), /send X-Organization-ID with the tenant token/],
+    [
+      "the tenant token for another's",
+      as(tenantToken, c.id),
+      /names no organization of the tenant/,
+    ],
+    ["the tenant token for none", as(tenantToken, 999_999), /names no organization of the tenant/],
+    ["a key for another organization", as(a.key, b.id), /another organization than the API key/],
+    ["a key for another tenant's", as(a.key, c.id), /another organization than the API key/],
+    ["a key for none", as(a.key, 999_999), /another organization than the API key/],
+  ];
+  const details = new Set<string>();
+  for (const [what, by, detail] of cases) {
+    const reply = await server.get(events, by);
+    expectProblem(reply, DENIED);
+    expect([what, reply.body.detail]).toEqual([what, expect.stringMatching(detail) as string]);
+    details.add(reply.body.detail);
+  }
+  expect(details.size).toBe(5);
+});
+
 test("an organization's key on a tenant's path is told to use the tenant token", async () => {
   const paths = [ORGANIZATIONS, `${MANAGEMENT}/hold-types/`, `${MANAGEMENT}/session-config/`];
   for (const path of paths) {

@@ -89,21 +89,32 @@ test.each(named(ROUTES))("%s is open to the callers of its kind of access only",
 
 const GUARDED = ROUTES.filter(({ access }) => access !== PUBLIC);
 
-test.each(named(GUARDED))("%s refuses every wrong caller with the same words", async (_, route) => {
-  const refusals = new Set<string>();
-  const isTenants = route.access === TENANT || route.access === TENANT_ORGANIZATION;
-  for (const [name, options, open] of CALLERS) {
-    if (open.includes(route.access)) continue;
-    // A valid key of an organization is told what it is not.
-    if (isTenants && name.startsWith("the key of A")) continue;
-    const { errorCode, detail, errors } = (await call(route, a, options())).body as Record<
-      string,
-      unknown
-    >;
-    refusals.add(JSON.stringify([errorCode, detail, errors]));
-  }
-  expect(refusals.size).toBe(1);
-});
+/** Callers that name an organization of another tenant, and one that exists nowhere. */
+const STRANGERS = [
+  "the tenant token naming C",
+  "the tenant token naming nobody",
+  "the other tenant's token naming A",
+];
+
+test.each(named(GUARDED))(
+  "%s refuses another tenant's organization in the words for none",
+  async (_, route) => {
+    const words = new Map<string, string>();
+    const codes = new Set<unknown>();
+    for (const [name, options, open] of CALLERS) {
+      if (open.includes(route.access)) continue;
+      const { body } = await call(route, a, options());
+      const { errorCode, detail, errors } = body as Record<string, unknown>;
+      words.set(name, JSON.stringify([detail, errors]));
+      codes.add(errorCode);
+    }
+    expect(codes.size).toBe(1);
+    expect(STRANGERS.every((name) => words.has(name))).toBe(true);
+    expect(new Set(STRANGERS.map((name) => words.get(name))).size).toBe(1);
+    // Only a hidden route says the same to nobody and to an unknown key.
+    expect(words.get("nobody") === words.get("an unknown key")).toBe(isPlatform(route));
+  },
+);
 
 const READS = GUARDED.filter((route) => route.method === "get" && !isPlatform(route));
 
