@@ -198,7 +198,10 @@ function refuseGap({ gap, extent }: Missing, field: string, asked: unknown): Pro
     refuseInvalid([{ field, code: "RANGE", message, rejectedValue }]);
   switch (gap) {
     case AuditGap.NO_EVENT:
-      return { refused: Result.ENTITY_NOT_FOUND, detail: "There was no such event then." };
+      return {
+        refused: Result.ENTITY_NOT_FOUND,
+        detail: "There was no such event then: it was made later, or deleted before.",
+      };
     case AuditGap.TOO_EARLY:
       return range(`is before the beginning of the audit trail, record ${extent?.firstSequence}`);
     case AuditGap.DAMAGED:
