@@ -250,6 +250,10 @@ const EVENT_OPERATIONS: readonly Operation[] = [
     body: { seriesId: stage.notes["series"] },
   })),
   operation(`DELETE ${V2}/series/{id}`, "", ({ notes }) => ({ path: [notes["series"]!] })),
+  operation(`POST ${EVENTS}/{id}/clone`, "", (stage) => ({ ...theEvent(stage), body: {} }), {
+    keep: ({ notes }, event: { id: string }) => void (notes["clonedEvent"] = event.id),
+  }),
+  operation(`DELETE ${EVENTS}/{id}`, "a clone", ({ notes }) => ({ path: [notes["clonedEvent"]!] })),
   operation(`POST ${EVENTS}/{id}/status`, "", (stage) => ({
     ...theEvent(stage),
     body: { status: "ARCHIVED" },
@@ -573,6 +577,8 @@ const OTHER_OPERATIONS: readonly Operation[] = [
     body: { id: notes["webhook"], ...HOOK },
   })),
   operation(`POST ${V2}/webhooks/{id}/rotate`, "", theWebhook),
+  operation(`POST ${V2}/webhooks/{id}/retry`, "", theWebhook),
+  operation(`POST ${V2}/webhooks/{id}/test`, "", theWebhook),
   operation(`GET ${V2}/webhooks/{id}/deliveries/`, "", theWebhook),
   operation(`DELETE ${V2}/webhooks/{id}`, "", theWebhook),
   operation("GET /healthz"),
