@@ -87,7 +87,13 @@ test("requests of every kind → each member of their exchanges is as in a new o
   const full = await listening.connection();
   journal.withholds = true;
   const headers = ["Authorization: Bearer x", `X-Organization-ID: ${a.id}`, "Accept: */*"];
-  const others = ["Accept-Encoding: gzip", "Last-Event-ID: 1", "Origin: http://x", "Prefer: y"];
+  const others = [
+    "Accept-Encoding: gzip",
+    "Last-Event-ID: 1",
+    "Origin: http://x",
+    "Prefer: y",
+    "If-Match: *",
+  ];
   const ids = ["X-Request-Id: r", "X-Forwarded-For: 192.0.2.1", "Idempotency-Key: k"];
   const json = ["Content-Type: application/json", "Connection: close"];
   full.socket.write(listening.lockRequest("A1", ...headers, ...others, ...ids, ...json));
