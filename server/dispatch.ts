@@ -41,6 +41,7 @@ import {
 import type { Exchange, FirstOfKey, Front, Judged, Request, RequestHead } from "./http/front.ts";
 import { withoutKeys } from "./observe/log.ts";
 import { authFailure } from "./routes/auth.ts";
+import { missingPage } from "./routes/service.ts";
 import { legacyProblem } from "./routes/v1-booking.ts";
 
 const NO_ERRORS: readonly FieldError[] = [];
@@ -177,7 +178,7 @@ export class Dispatch implements Front<Match>, CommandFront {
   #run(exchange: Exchange<Match>): Handled | Promise<Handled> {
     const match = exchange.found!;
     const { route } = match;
-    if (route === undefined) return refuseRoute(match);
+    if (route === undefined) return missingPage(exchange) ?? refuseRoute(match);
     const services = this.#services;
     const admitted = this.#admit(route, exchange);
     if (isRefused(admitted)) return admitted;

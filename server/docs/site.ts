@@ -83,6 +83,7 @@ const COMPRESSED = ["Content-Encoding", "gzip"] as const;
 /** By path, made at the first request for each: all pages together would stop the others. */
 const answers = new Map<string, Answer>();
 let menu: readonly MenuGroup[] | undefined;
+let missing: Answer | undefined;
 
 /** @param path - One of `DOCS_PATHS`. */
 export function docsAnswer(path: string): Answer {
@@ -91,12 +92,30 @@ export function docsAnswer(path: string): Answer {
   return answer;
 }
 
+/** The answer to a browser at an address without a page. */
+export function missingPageAnswer(): Answer {
+  missing ??= { ...framed(MISSING, ""), status: 404 };
+  return missing;
+}
+
+const MISSING = `# There is no page here
+
+The address is misspelled, or it is of another version of Frontrow. Search for what you need, choose a
+page of the [menu](#menu), or begin at the [overview](overview.md).
+
+Pages of error codes have the code in capitals, as it stands in \`errorCode\`: see
+[all error codes](/docs/errors/).`;
+
 function answerAt(path: string): Answer {
   if (path === REFERENCE.path) return html(referencePage(), SAME_HOST_WITH_SCRIPT);
   const found = Object.entries(ASSETS).find((entry) => entry[1] === path);
   if (found !== undefined) return asset(...found);
+  return framed(textOf(path), path);
+}
+
+function framed(markdown: string, path: string): Answer {
   menu ??= menuOf();
-  return html(pageOf(renderMarkdown(textOf(path), LINKS), path, menu));
+  return html(pageOf(renderMarkdown(markdown, LINKS), path, menu));
 }
 
 /** The Markdown of a page. */

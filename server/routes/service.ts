@@ -8,6 +8,7 @@ import { DOCS_PATHS } from "../docs/pages.ts";
 import { type Context, type Handled, type Route, route } from "../api/route.ts";
 import type { Services } from "../api/services.ts";
 import { type Answer, answer, FrontResult, HEALTHY, page, redirect } from "../http/answers.ts";
+import type { RequestHead } from "../http/front.ts";
 import { HEALTH } from "../api/entities.ts";
 
 const BASE = { tag: "Service", access: Access.PUBLIC, durable: false };
@@ -110,6 +111,17 @@ export function documentRoutes(routes: readonly Route[], version: string): reado
     handle: () => redirect("/console"),
   });
   return [document, asyncDocument, home, ...pages, ...consoleRoutes()];
+}
+
+/**
+ * The page for a person whose address below `/docs` leads nowhere.
+ *
+ * @returns Null for programs, other methods and other paths: they get a problem document.
+ */
+export function missingPage({ method, path, accept = "" }: RequestHead): Promise<Handled> | null {
+  const isPage = path.startsWith("/docs/") && (method === "get" || method === "head");
+  if (!isPage || !/\btext\/html\b/i.test(accept)) return null;
+  return import("../docs/site.ts").then(({ missingPageAnswer }) => missingPageAnswer());
 }
 
 function consoleRoutes(): readonly Route[] {

@@ -53,6 +53,30 @@ test("a page outside of the list is 404", async () => {
   }
 });
 
+test("a browser at an unknown page → 404 with the menu and the way back; programs and other paths get the problem", async () => {
+  const accept = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+  const browser = { headers: { accept } };
+  for (const path of ["/docs/nothing", "/docs/errors/orphan_seat", "/docs/a/b/c"]) {
+    const reply = await server.call<string>("GET", path, browser);
+    expect([path, reply.status, reply.type]).toEqual([path, 404, HTML]);
+    expect(reply.text).toContain("There is no page here</h1>");
+    expect(reply.text).toContain('<nav class="menu"');
+    const links = targets(reply.text, "href").map((link) => link.split("#")[0]!);
+    expect(links.filter((link) => link !== "" && !found.has(link))).toEqual([]);
+    expect(targets(reply.text, "aria-current")).toEqual([]);
+  }
+  const asked = [
+    ["GET", "/docs/nothing", { headers: { accept: "application/json, */*" } }],
+    ["POST", "/docs/nothing", browser],
+    ["GET", "/nothing", browser],
+    ["GET", `/documents`, browser],
+  ] as const;
+  for (const [method, path, options] of asked) {
+    const reply = await server.call(method, path, options);
+    expect([path, reply.status, reply.body.errorCode]).toEqual([path, 404, "ENTITY_NOT_FOUND"]);
+  }
+});
+
 test("pages load from their own host only, and their policy forbids everything else", () => {
   for (const { path, text, headers } of pages) {
     const loaded = [...targets(text, "src"), ...linkTargets(text)];

@@ -103,6 +103,7 @@ export function requestOf(
     prefer: headers["prefer"] ?? "",
     ifMatch: headers["if-match"] ?? "",
     contentEncoding: headers["content-encoding"] ?? "",
+    accept: headers["accept"] ?? "",
     repeatedHeader: "",
     onGone: null,
     contentType: headers["content-type"] ?? (body === undefined ? "" : "application/json"),
