@@ -1,4 +1,4 @@
-/** The frame of every page: top bar, menu, contents of the page, next page. No script. */
+/** The frame of every page: top bar with the search, menu, contents of the page, next page. */
 import { escapeHtml, type Heading, type Rendered } from "./markdown.ts";
 
 export interface MenuEntry {
@@ -15,7 +15,14 @@ const TOP: readonly MenuEntry[] = [
   { path: "/docs", title: "Guide" },
   { path: "/docs/reference", title: "API reference" },
   { path: "/docs/errors/", title: "Errors" },
+  { path: "/console", title: "Console" },
 ];
+
+/** Hidden until its script runs. */
+const SEARCH = `<form class="search" role="search" hidden>
+        <input type="search" placeholder="Search" aria-label="Search the guide, the calls and the error codes" aria-keyshortcuts="/" autocomplete="off" spellcheck="false"><kbd aria-hidden="true">/</kbd>
+        <div class="results" hidden></div>
+      </form>`;
 
 /** @param body - HTML below the top bar. */
 export function htmlDocument(title: string, path: string, body: string): string {
@@ -31,13 +38,15 @@ export function htmlDocument(title: string, path: string, body: string): string 
     <title>${escapeHtml(title)} · Frontrow</title>
     <link rel="icon" href="/docs/icon.svg">
     <link rel="stylesheet" href="/docs/style.css">
+    <script type="module" src="/docs/site.js"></script>
   </head>
   <body>
     <header class="top">
-      <a class="brand" href="/docs">
-        <img src="/docs/icon.svg" alt="Frontrow" width="20" height="20"><span>Frontrow</span>
+      <a class="brand" href="/docs" aria-label="Frontrow">
+        <img src="/docs/icon.svg" alt="" width="20" height="20"><span>Frontrow</span>
       </a>
       <nav aria-label="Sections">${links.join("")}</nav>
+      ${SEARCH}
       ${toMenu}
     </header>
     ${body}

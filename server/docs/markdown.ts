@@ -44,17 +44,23 @@ export function renderMarkdown(text: string, links: Links): Rendered {
         const href = links.code(code);
         return href === null ? html : `<a href="${href}">${html}</a>`;
       },
-      // Each cell names its column, because narrow screens show a row as a block.
+      // In a box of its own, which scrolls where the table is wider than the page.
       table({ header, rows }: Tokens.Table): string {
         const inline = ({ tokens }: Tokens.TableCell) => this.parser.parseInline(tokens);
-        const head = header.map((cell) => `<th>${inline(cell)}</th>`).join("");
+        const head = header.map((cell) => {
+          // A header that names nothing would be read out all the same.
+          return cell.text === "" ? "<td></td>" : `<th>${inline(cell)}</th>`;
+        });
         const body = rows.map((row) => {
-          const cells = row.map((cell, i) => {
-            return `<td data-column="${escapeHtml(header[i]!.text)}">${inline(cell)}</td>`;
-          });
+          const cells = row.map((cell) => `<td>${inline(cell)}</td>`);
           return `<tr>${cells.join("")}</tr>\n`;
         });
-        return `<table><thead><tr>${head}</tr></thead><tbody>${body.join("")}</tbody></table>\n`;
+        const parts = `<thead><tr>${head.join("")}</tr></thead><tbody>${body.join("")}</tbody>`;
+        return `<div class="table"><table>${parts}</table></div>\n`;
+      },
+      code({ text: code, lang = "" }: Tokens.Code): string {
+        const language = lang === "" ? "" : ` class="language-${escapeHtml(lang)}"`;
+        return `<div class="code"><pre><code${language}>${escapeHtml(code)}\n</code></pre></div>\n`;
       },
       html({ text: html }: Tokens.HTML | Tokens.Tag): string {
         return COMMENT.test(html) ? "" : html;

@@ -111,34 +111,36 @@ interface Source {
 /** In the order of the menu. */
 export const SOURCES: readonly Source[] = [
   { group: "Guide", file: `${GUIDE}/overview.md`, path: "/docs" },
-  { group: "Guide", file: `${GUIDE}/concepts.md`, path: "/docs/concepts" },
   { group: "Guide", file: `${GUIDE}/first-sale.md`, path: "/docs/first-sale" },
+  { group: "Guide", file: `${GUIDE}/concepts.md`, path: "/docs/concepts" },
   { group: "Guide", file: `${GUIDE}/holds.md`, path: "/docs/holds" },
   { group: "Guide", file: `${GUIDE}/checkout.md`, path: "/docs/checkout" },
   { group: "Guide", file: `${GUIDE}/retries.md`, path: "/docs/retries" },
-  { group: "Guide", file: `${GUIDE}/commands.md`, path: "/docs/commands" },
   { group: "Guide", file: `${GUIDE}/live.md`, path: "/docs/live" },
-  { group: "Guide", file: `${GUIDE}/audit-trail.md`, path: "/docs/audit-trail" },
   { group: "Guide", file: `${GUIDE}/webhooks.md`, path: "/docs/webhooks" },
+  { group: "Guide", file: `${GUIDE}/audit-trail.md`, path: "/docs/audit-trail" },
+  { group: "Guide", file: `${GUIDE}/commands.md`, path: "/docs/commands" },
   { group: "Guide", file: `${GUIDE}/v1.md`, path: "/docs/v1" },
   { group: "Guide", file: `${GUIDE}/library.md`, path: "/docs/library" },
   { group: "Operation", file: `${GUIDE}/going-live.md`, path: "/docs/going-live" },
-  { group: "Operation", file: `${GUIDE}/hosts/gateways.md`, path: "/docs/gateways" },
-  { group: "Operation", file: `${GUIDE}/hosts/cluster.md`, path: "/docs/cluster" },
   { group: "Operation", file: "server/OPERATING.md", path: "/docs/operating" },
-  { group: "Operation", file: `${GUIDE}/hosts/cells.md`, path: "/docs/cells" },
-  { group: "Operation", file: `${GUIDE}/hosts/kubernetes.md`, path: "/docs/kubernetes" },
   { group: "Operation", file: "server/docs/scale.md", path: "/docs/scale" },
   { group: "Operation", file: `${GUIDE}/architecture.md`, path: "/docs/architecture" },
   { group: "Operation", file: `${GUIDE}/faults.md`, path: "/docs/faults" },
+  { group: "Hosts", file: `${GUIDE}/hosts/gateways.md`, path: "/docs/gateways" },
+  { group: "Hosts", file: `${GUIDE}/hosts/cluster.md`, path: "/docs/cluster" },
+  { group: "Hosts", file: `${GUIDE}/hosts/cells.md`, path: "/docs/cells" },
+  { group: "Hosts", file: `${GUIDE}/hosts/kubernetes.md`, path: "/docs/kubernetes" },
 ];
 
 /** Files served as they are. */
 export const ASSETS: Readonly<Record<string, string>> = {
   "server/docs/assets/style.css": "/docs/style.css",
+  "server/docs/assets/site.js": "/docs/site.js",
   "server/docs/assets/icon.svg": "/docs/icon.svg",
   "server/docs/assets/onsale.svg": "/docs/onsale.svg",
   "dist/reference.js.gz": "/docs/reference.js",
+  "dist/search.json.gz": "/docs/search.json",
 };
 
 export const REFERENCE: MenuEntry = { path: "/docs/reference", title: "API reference" };

@@ -1,8 +1,8 @@
 /** Everything below `/docs`. Each page is rendered at the first request for it. */
 import type { Answer } from "../http/answers.ts";
 import { htmlDocument, type MenuEntry, type MenuGroup, pageOf } from "./frame.ts";
-import { escapeHtml, type Links, renderMarkdown } from "./markdown.ts";
-import { mediaTypeOf, NO_SNIFF, readPackageFile } from "./package-files.ts";
+import { escapeHtml, type Links, type Rendered, renderMarkdown } from "./markdown.ts";
+import { CONSOLE_PATH, mediaTypeOf, NO_SNIFF, readPackageFile } from "./package-files.ts";
 import {
   ASSETS,
   ERROR_CODES,
@@ -63,16 +63,17 @@ const LINKS: Links = {
   },
   code: (text) => {
     if (ERROR_CODES.some(({ code }) => code === text)) return `${ERRORS_PATH}${text}`;
-    return text === ERRORS_PATH || text === REFERENCE.path ? text : null;
+    return [ERRORS_PATH, REFERENCE.path, CONSOLE_PATH].includes(text) ? text : null;
   },
 };
 
 /** Nothing comes from another host, and nothing is sent to one. */
 const SAME_HOST =
-  "default-src 'none'; img-src 'self'; style-src 'self'; " +
-  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+  "default-src 'none'; script-src 'self'; connect-src 'self'; img-src 'self'; style-src 'self'; " +
+  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
+  "require-trusted-types-for 'script'";
 /** The reference writes its styles into the page, has pictures as data, and tries calls. */
-const SAME_HOST_WITH_SCRIPT =
+const SAME_HOST_OF_REFERENCE =
   "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self' 'unsafe-inline'; " +
   "img-src 'self' data:; font-src 'self' data:; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -107,7 +108,7 @@ Pages of error codes have the code in capitals, as it stands in \`errorCode\`: s
 [all error codes](/docs/errors/).`;
 
 function answerAt(path: string): Answer {
-  if (path === REFERENCE.path) return html(referencePage(), SAME_HOST_WITH_SCRIPT);
+  if (path === REFERENCE.path) return html(referencePage(), SAME_HOST_OF_REFERENCE);
   const found = Object.entries(ASSETS).find((entry) => entry[1] === path);
   if (found !== undefined) return asset(...found);
   return framed(textOf(path), path);
@@ -115,11 +116,15 @@ function answerAt(path: string): Answer {
 
 function framed(markdown: string, path: string): Answer {
   menu ??= menuOf();
-  return html(pageOf(renderMarkdown(markdown, LINKS), path, menu));
+  return html(pageOf(render(markdown), path, menu));
+}
+
+export function render(markdown: string): Rendered {
+  return renderMarkdown(markdown, LINKS);
 }
 
 /** The Markdown of a page. */
-function textOf(path: string): string {
+export function textOf(path: string): string {
   const source = SOURCES.find((one) => one.path === path);
   if (source !== undefined) return readPackageFile(source.file).toString();
   const code = ERROR_CODES.find((one) => ERRORS_PATH + one.code === path);
@@ -130,12 +135,15 @@ function textOf(path: string): string {
 
 function menuOf(): readonly MenuGroup[] {
   const entryOf = (path: string): MenuEntry => ({ path, title: titleIn(textOf(path)) });
+  const groupOf = (title: string): MenuGroup => ({
+    title,
+    entries: SOURCES.filter(({ group }) => group === title).map(({ path }) => entryOf(path)),
+  });
   return [
-    ...["Guide", "Operation"].map((title) => ({
-      title,
-      entries: SOURCES.filter(({ group }) => group === title).map(({ path }) => entryOf(path)),
-    })),
+    groupOf("Guide"),
     { title: "Reference", entries: [REFERENCE, entryOf(ERRORS_PATH)] },
+    groupOf("Operation"),
+    groupOf("Hosts"),
   ];
 }
 

@@ -14,6 +14,7 @@ const FILES = [
   "vitest.config.ts",
   // The server reads it when it starts, and only `npm run build` makes it.
   "dist/reference.js.gz",
+  "dist/search.json.gz",
 ];
 const PACKAGES = "node_modules";
 const CONSOLE_TESTS = "test/server/console/";

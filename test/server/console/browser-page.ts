@@ -1,7 +1,7 @@
 /** The console in Chromium: pictures, rules of accessibility, violations of the policy. */
 import { mkdirSync } from "node:fs";
 import axe from "axe-core";
-import type { Browser, Locator, Page } from "playwright-core";
+import type { Browser, BrowserContext, Locator, Page } from "playwright-core";
 import { onTestFinished } from "vitest";
 import { startBrowser } from "../../../bench/console/page.ts";
 import type { ServerProcess } from "../../support/server-process.ts";
@@ -45,15 +45,23 @@ export async function browserOfTest(): Promise<Browser> {
   return browser;
 }
 
+/** A page that counts violations of the policy. */
+export async function openAddress(browser: BrowserContext | Browser, url: string): Promise<Page> {
+  const page = await browser.newPage();
+  await page.setViewportSize(DESK);
+  await page.emulateMedia({ reducedMotion: "reduce" });
+  await page.addInitScript(WATCH);
+  await page.goto(url);
+  return page;
+}
+
 /** @param hash - The fragment of the address, as `#event/…`. */
 export async function openPage(
   browser: Browser,
   { server }: Pick<Staged, "server">,
   hash = "",
 ): Promise<Page> {
-  const page = await browser.newPage({ viewport: DESK, reducedMotion: "reduce" });
-  await page.addInitScript(WATCH);
-  await page.goto(`${server.url}/console${hash}`);
+  const page = await openAddress(browser, `${server.url}/console${hash}`);
   await page.waitForSelector("form");
   return page;
 }

@@ -18,6 +18,11 @@ function targets(text: string, attribute: string): string[] {
   );
 }
 
+/** What a script fetches. */
+function fetched(script: string): string[] {
+  return [...script.matchAll(/fetch\("([^"]+)"\)/g)].map(([, path]) => path!);
+}
+
 /** Follows every link of every page, from the home of the site. */
 async function crawl(): Promise<{ pages: Page[]; found: Map<string, number> }> {
   const found = new Map<string, number>();
@@ -27,7 +32,8 @@ async function crawl(): Promise<{ pages: Page[]; found: Map<string, number> }> {
     if (found.has(path)) continue;
     const reply = await server.call<string>("GET", path);
     found.set(path, reply.status);
-    if (reply.type !== HTML) continue;
+    if (path.endsWith(".js")) waiting.push(...fetched(reply.text));
+    if (reply.type !== HTML || !path.startsWith("/docs")) continue;
     pages.push({ path, text: reply.text, headers: reply.headers });
     const links = [...targets(reply.text, "href"), ...targets(reply.text, "src")];
     waiting.push(
@@ -83,13 +89,13 @@ test("pages load from their own host only, and their policy forbids everything e
     expect([path, loaded.filter((target) => !/^\/(?!\/)/.test(target))]).toEqual([path, []]);
     const policy = headers["Content-Security-Policy"]!.split("; ").map((part) => part.split(" "));
     const sources = new Set(policy.flatMap(([, ...values]) => values));
-    const isReference = path === "/docs/reference";
-    const allowed = isReference
-      ? ["'none'", "'self'", "'unsafe-inline'", "data:"]
-      : ["'none'", "'self'"];
+    const allowed =
+      path === "/docs/reference"
+        ? ["'none'", "'self'", "'unsafe-inline'", "data:"]
+        : ["'none'", "'script'", "'self'"];
     expect([path, [...sources].sort()]).toEqual([path, allowed]);
     expect(policy).toContainEqual(["default-src", "'none'"]);
-    expect(policy.some(([name]) => name === "script-src")).toBe(isReference);
+    expect(policy).toContainEqual(["script-src", "'self'"]);
     expect(headers["X-Content-Type-Options"]).toBe("nosniff");
   }
 });
@@ -104,6 +110,61 @@ test("pages have no script or style of their own, which the policy would not run
     expect([path, text.match(/<style|\sstyle="|\son\w+="|javascript:/g)]).toEqual([path, null]);
     expect(text).not.toMatch(/<script[^>]*>[^<]/);
   }
+});
+
+interface Section {
+  readonly path: string;
+  readonly page: string;
+  readonly title: string;
+  readonly text: string;
+}
+
+test("the index of the search has every heading, call and error code, each once and where it is", async () => {
+  const reply = await server.call<Section[]>("GET", "/docs/search.json");
+  const { text, body: index, headers } = reply;
+  expect(headers["Content-Encoding"]).toBe("gzip");
+  const places = index.map(({ path }) => path);
+  expect(new Set(places).size).toBe(places.length);
+
+  const { paths } = (await server.get<{ paths: Record<string, object> }>("/openapi.json")).body;
+  const called = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => method.toUpperCase() + path),
+  );
+  const [, ...calls] = places.join("\n").split("/docs/reference#tag/");
+  const named = calls.map((call) => call.split("\n")[0]!.replace(/^[\w-]+\//, ""));
+  expect(named.sort()).toEqual(called.sort());
+
+  const written = pages.flatMap(({ path, text: html }) => headingsOf(path, html));
+  expect(places.filter((path) => !path.startsWith("/docs/reference")).sort()).toEqual(
+    written.sort(),
+  );
+  const { text: sentence } = index.find(({ path }) => path === "/docs/errors/ORPHAN_SEAT")!;
+  expect(sentence).toMatch(/^422 Orphan seat .* What the client does /);
+  expect(text).not.toMatch(/<\/\w|&quot;/);
+});
+
+/** Paths of the headings of a page. Those of an error code are one section. */
+function headingsOf(path: string, html: string): string[] {
+  if (path === "/docs/reference") return [];
+  if (/^\/docs\/errors\/./.test(path)) return [path];
+  const ids = [...html.matchAll(/<h([1-6]) id="([^"]*)"/g)];
+  return ids.map(([, level, id]) => (level === "1" ? path : `${path}#${id}`));
+}
+
+test("the menu begins with the pages for a shop; those about several hosts are the last group", () => {
+  const [, menu = ""] = /<nav class="menu"[^>]*>(.*?)<\/nav>/.exec(pages[0]!.text) ?? [];
+  const groups = menu.split("<h2>").slice(1);
+  const names = groups.map((group) => group.split("<")[0]);
+  expect(names).toEqual(["Guide", "Reference", "Operation", "Hosts"]);
+  const first = targets(groups[0]!, "href").slice(0, 6);
+  expect(first).toEqual(
+    ["", "/first-sale", "/concepts", "/holds", "/checkout", "/retries"].map(
+      (path) => `/docs${path}`,
+    ),
+  );
+  expect(targets(groups.at(-1)!, "href")).toEqual(
+    expect.arrayContaining(["/docs/gateways", "/docs/cluster", "/docs/cells"]),
+  );
 });
 
 test("the API reference keeps the key, opens no group, and asks nobody else", () => {

@@ -1,4 +1,5 @@
 /** Requests to a dispatch without a socket, and its answers. */
+import { gunzipSync } from "node:zlib";
 import type { Dispatch } from "../../../server/dispatch.ts";
 import type { Answer } from "../../../server/http/answers.ts";
 import { Exchange, type Request } from "../../../server/http/front.ts";
@@ -117,11 +118,15 @@ function bytesOf(body: unknown): Buffer {
   return Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
 }
 
+const ENCODING = "Content-Encoding";
+
 export function replyOf<Body>(answer: Answer, path = ""): Reply<Body> {
   const { status, type, body, headers } = answer;
   const isOfJson = type.includes("json");
   const encoding = isOfJson ? "utf8" : "latin1";
-  const text = typeof body === "string" ? body : Buffer.from(body).toString(encoding);
+  const isZipped = headers.some(([name, value]) => name === ENCODING && value === "gzip");
+  const bytes = isOfJson && isZipped ? gunzipSync(body) : body;
+  const text = typeof bytes === "string" ? bytes : Buffer.from(bytes).toString(encoding);
   const isJson = isOfJson && text !== "";
   return {
     status,
