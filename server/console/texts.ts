@@ -37,6 +37,7 @@ export const TEXTS = {
     organization: "Organization",
     logOut: "Log out",
     dark: "Dark colours",
+    docs: "Guide and API reference",
     newEvent: "New event",
     prices: "Prices",
   },

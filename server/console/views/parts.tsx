@@ -18,6 +18,7 @@ import { TEXTS } from "../texts.ts";
 const PATHS = {
   theme: "M20 14.5A8.5 8.5 0 1 1 9.5 4a7 7 0 0 0 10.5 10.5z",
   leave: "M9 4H5v16h4M14 8l4 4-4 4M18 12H9",
+  help: "M9 9a3 3 0 1 1 4.5 2.6c-1 .6-1.5 1.2-1.5 2.4M12 17.5h.01M12 3a9 9 0 1 0 0 18a9 9 0 0 0 0-18",
   close: "M6 6l12 12M18 6L6 18",
   box: "M4 4h3M10.5 4h3M17 4h3v3M20 10.5v3M20 17v3h-3M13.5 20h-3M7 20H4v-3M4 13.5v-3M4 7V4",
   list: "M8 6h12M8 12h12M8 18h12M4 6h.01M4 12h.01M4 18h.01",
@@ -68,6 +69,9 @@ function Everywhere() {
         </select>
       )}
       <ThemeSwitch />
+      <a class="icon-button" href="/docs" aria-label={TEXTS.bar.docs} title={TEXTS.bar.docs}>
+        <Icon name="help" />
+      </a>
       <IconButton name="leave" label={TEXTS.bar.logOut} onClick={logOut} />
     </div>
   );
