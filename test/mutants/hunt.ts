@@ -12,9 +12,10 @@ const FILES = [
   "tsconfig.json",
   "tsconfig.build.json",
   "vitest.config.ts",
-  // The server reads it when it starts, and only `npm run build` makes it.
+  // The server reads them, and only `npm run build` makes them.
   "dist/reference.js.gz",
   "dist/search.json.gz",
+  "dist/server/console",
 ];
 const PACKAGES = "node_modules";
 const CONSOLE_TESTS = "test/server/console/";
@@ -31,8 +32,9 @@ export class Tree {
 
   /** To be called in the root of the project. */
   constructor() {
-    for (const part of PARTS) fs.cpSync(part, path.join(this.folder, part), { recursive: true });
-    for (const file of FILES) fs.cpSync(file, path.join(this.folder, file));
+    for (const name of [...PARTS, ...FILES]) {
+      fs.cpSync(name, path.join(this.folder, name), { recursive: true });
+    }
     fs.symlinkSync(path.resolve(PACKAGES), path.join(this.folder, PACKAGES));
   }
 
