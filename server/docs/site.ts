@@ -79,6 +79,8 @@ const SAME_HOST_OF_REFERENCE =
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 const AN_HOUR = ["Cache-Control", "max-age=3600"] as const;
+/** Programs have another answer at the same address. */
+const NOT_KEPT = ["Cache-Control", "no-store"] as const;
 const COMPRESSED = ["Content-Encoding", "gzip"] as const;
 
 /** By path, made at the first request for each: all pages together would stop the others. */
@@ -95,7 +97,10 @@ export function docsAnswer(path: string): Answer {
 
 /** The answer to a browser at an address without a page. */
 export function missingPageAnswer(): Answer {
-  missing ??= { ...framed(MISSING, ""), status: 404 };
+  if (missing === undefined) {
+    const page = framed(MISSING, "");
+    missing = { ...page, status: 404, headers: [...page.headers, NOT_KEPT] };
+  }
   return missing;
 }
 

@@ -65,6 +65,7 @@ test("a browser at an unknown page → 404 with the menu and the way back; progr
   for (const path of ["/docs/nothing", "/docs/errors/orphan_seat", "/docs/a/b/c"]) {
     const reply = await server.call<string>("GET", path, browser);
     expect([path, reply.status, reply.type]).toEqual([path, 404, HTML]);
+    expect(reply.headers["Cache-Control"]).toBe("no-store");
     expect(reply.text).toContain("There is no page here</h1>");
     expect(reply.text).toContain('<nav class="menu"');
     const links = targets(reply.text, "href").map((link) => link.split("#")[0]!);
