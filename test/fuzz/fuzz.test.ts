@@ -24,7 +24,7 @@ async function expectNothing(args: readonly string[], least: Readonly<Record<str
   }
 }
 
-const REQUESTS = 2_000;
+const REQUESTS = 1_200;
 const KINDS = ["valid", "nearly valid", "hostile", "bytes", "again", "socket", "odd"];
 const LABELS = [...KINDS, "client leaves", "200", "400"];
 
@@ -38,7 +38,7 @@ test(
   MS_MAX,
 );
 
-const GATEWAY_REQUESTS = 600;
+const GATEWAY_REQUESTS = 400;
 const DISTURB_EVERY = 150;
 
 test(

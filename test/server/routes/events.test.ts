@@ -280,6 +280,18 @@ test("sales are protected, a seat is sold → v2 and v1 delete the event only wi
   expect((await server.delete(`${EVENTS}${eventId}?force=true`)).status).toBe(204);
 });
 
+test("an event is cloned → 201; an unknown one 404, another organization's 403", async () => {
+  const server = new TestServer();
+  const clone = (eventId: string, body?: unknown) =>
+    server.post<EventBody>(`${EVENTS}${eventId}/clone`, body);
+  const made = await clone(server.a.eventId, { name: "Next night" });
+  expect([made.status, made.body.name]).toEqual([201, "Next night"]);
+  expect((await clone(server.a.eventId)).status).toBe(201);
+  const unknown = await clone("00000000-0000-4000-8000-00000000beef");
+  expectProblem(unknown, { status: 404, errorCode: "ENTITY_NOT_FOUND" });
+  expectProblem(await clone(server.b.eventId), { status: 403, errorCode: "ACCESS_DENIED" });
+});
+
 test(`PUT ${V2}/events/ changes the schema of held seats only with force`, async () => {
   const server = new TestServer();
   const { world, a } = server;
