@@ -38,7 +38,7 @@ test(
   MS_MAX,
 );
 
-const GATEWAY_REQUESTS = 400;
+const GATEWAY_REQUESTS = 600;
 const DISTURB_EVERY = 150;
 
 test(
