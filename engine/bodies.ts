@@ -77,10 +77,10 @@ export const STATE_SELECTION = object({
 /**
  * What a booking call is about, each object once: `seats`, and places of areas in `groupOfSeats`.
  * At most 1,000 objects. A lock is held by the session; without `holdType` it is a CART. An unlock
- * or a sale is refused where a seat is not in the hold that `fences` has for its id, or else in the
- * hold `fence`, which also gives the places; a lock, a sale or a direct sale where an object has another price than `priceIds` has for its id. With
- * `fromBlocked` a lock or a direct sale takes BLOCKED inventory as if it were ACTIVE; with
- * `toBlocked` an unlock or a revertsale leaves it BLOCKED.
+ * or a sale acts on one hold by seat: `fences`, by id, and `fence` for all others and for places. A
+ * lock, a sale or a direct sale is refused for an object with another price than in `priceIds`.
+ * With `fromBlocked` a lock or a direct sale takes BLOCKED inventory, too; with `toBlocked` an unlock
+ * or a revertsale leaves it BLOCKED.
  */
 export type StateSelection = TypeOf<typeof STATE_SELECTION>;
 
@@ -220,7 +220,7 @@ export const EVENT_COPY = object({
   endDate: optional(LOCAL_DATE_TIME),
   status: optional(oneOf(["DRAFT", "PUBLISHED"])),
 });
-/** What is different in a copy of an event; it is a DRAFT unless `status` says otherwise. */
+/** Changes for the clone of an event. Its `status` is DRAFT by default. */
 export type EventCopy = TypeOf<typeof EVENT_COPY>;
 
 const PRICE_MEMBERS = { name: NAME, eventId: UUID, externalId: OPTIONAL_LINE };

@@ -134,11 +134,10 @@ function checkOpen(
 }
 
 function refuseInventory(rules: BookingRules, errors: readonly FieldError[]): Decision<boolean> {
-  const isFalse = (code: string) => code !== "NOT_FOUND" && code !== "PRICE_CHANGED";
-  const isKnown = errors.every(({ code }) => code !== "NOT_FOUND");
-  if (rules.move === Move.DIRECT_SALE && isKnown && errors.some(({ code }) => isFalse(code))) {
-    return grant(null, false);
-  }
+  const codes = new Set(errors.map(({ code }) => code));
+  const isUnknown = codes.delete("NOT_FOUND");
+  codes.delete("PRICE_CHANGED");
+  if (rules.move === Move.DIRECT_SALE && !isUnknown && codes.size > 0) return grant(null, false);
   return refuse(
     Result.INVENTORY_NOT_AVAILABLE,
     "Some of the inventory is not available; nothing was changed.",

@@ -1,5 +1,5 @@
 /**
- * Names and labels: the form in which they are stored, and the key by which two are the same. Both
+ * Names and labels: their stored form, and their key for uniqueness. Both
  * follow the Unicode tables of the process, so only decisions use them, never replay.
  */
 

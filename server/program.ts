@@ -30,7 +30,7 @@ export function explainServer(node: string, glibc: string | undefined, reason: s
   return `the server does not run on ${here}: use ${works} (${line})`;
 }
 
-/** Loads a module that needs uWebSockets.js. @throws Error that says which Node works. */
+/** Loads a module with uWebSockets.js. @throws Error naming the supported Node versions. */
 export async function loadServer<T>(load: () => Promise<T>): Promise<T> {
   try {
     return await load();

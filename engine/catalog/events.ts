@@ -230,7 +230,7 @@ export const EVENT_COMMANDS = {
   }),
 };
 
-/** The records that price and block the inventory of a new event as that of `partition`. */
+/** Records for a new event: prices, capacities and BLOCKED inventory of `partition`. */
 function inventoryOf(partition: Partition, { actor }: Caller, number: number): LogRecord[] {
   const { layout, state, price, areas } = partition;
   const [priced, blocked]: [number[], number[]] = [[], []];

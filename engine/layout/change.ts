@@ -107,7 +107,7 @@ export function checkDocument(document: LayoutDocument, sent: Sent): FieldError[
 
 type Member = "sectors" | "rows" | "seats";
 
-/** How an object names its section or row. */
+/** A reference from a row to its section, or from a seat to its row. */
 interface Parent {
   readonly member: "sectors" | "rows";
   readonly field: string;

@@ -32,8 +32,8 @@ interface Removals {
 }
 
 /**
- * Removes the chunks before the first record that can be asked for. An event keeps an image of that
- * moment. Each slice ends with a transaction, and a kill between two leaves the rest to the next
+ * Removes the chunks before the retention's first record. An event keeps an image of that moment.
+ * Each slice ends with a transaction, and a kill between two leaves the rest to the next
  * retention: the newest chunks go first, so those left are an event's history from its beginning.
  */
 export function* removeExpired(options: RetentionOptions): Slices<void> {

@@ -318,14 +318,14 @@ function prefers(prefer: string, preference: RegExp, wanted: string): boolean {
   return false;
 }
 
-/** Says that nothing in the request was ignored. */
+/** Confirms strict handling, beside a representation in one header. */
 export function withStrict(shown: Answer): Answer {
   const headers = shown.headers.filter((header) => header !== APPLIED);
   const applied = headers.length < shown.headers.length ? BOTH : STRICT;
   return { ...shown, headers: [...headers, applied] };
 }
 
-/** Says that the answer is that of an earlier request with the key. */
+/** Marks the replay of a stored answer. */
 export function withReplayed(shown: Answer | Problem): Answer | Problem {
   if (!("body" in shown)) return shown;
   return { ...shown, headers: [...shown.headers, ["Idempotency-Replayed", "true"]] };

@@ -180,7 +180,7 @@ export class LargeLayouts {
     const thread = this.#threadFor(command.schemaId, body);
     const running = thread.run("prepare", organizationId, make, (prepared) => {
       if (prepared.kind === "malformed" || prepared.kind === "invalid") return refusalOf(prepared);
-      // What is installed later has the same base, or is prepared again.
+      // The installation requires this base, so one comparison is enough.
       const changed = this.#isOwn(command) ? refuseOtherVersion(command.versions, base) : null;
       if (changed !== null) {
         freePages(prepared.json);

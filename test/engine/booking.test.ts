@@ -842,7 +842,7 @@ test("the refusal names the requested seat, and the seat that it would leave alo
   });
 });
 
-// What a refusal tells the person who reads it.
+// Messages of refusals: object, reason, remedy.
 
 const PLACES = [section("Stalls", { A: "1 2 3 4" }), table("Round", "1 2"), area("Pit", 10)];
 

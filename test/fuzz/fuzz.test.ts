@@ -24,7 +24,7 @@ async function expectNothing(args: readonly string[], least: Readonly<Record<str
   }
 }
 
-const REQUESTS = 1_200;
+const REQUESTS = 2_000;
 const KINDS = ["valid", "nearly valid", "hostile", "bytes", "again", "socket", "odd"];
 const LABELS = [...KINDS, "client leaves", "200", "400"];
 

@@ -5,7 +5,7 @@ import { findRegressions, regressionFrom, regressionText } from "./regressions.t
 import { runPlan, runSeed } from "./seed.ts";
 import { planOf } from "./workload/plan.ts";
 
-const CRASHES = 2_000;
+const CRASHES = 3_000;
 /** Wide, for a busy machine. */
 const TIMEOUT_MS = 300_000;
 

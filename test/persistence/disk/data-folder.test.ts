@@ -345,7 +345,7 @@ const MODES = [
   0o700, 0o750, 0o755, 0o770, 0o2770, 0o775, 0o2775, 0o777, 0o1777, 0o500, 0o555, 0o070, 0o000,
 ];
 
-/** Which modes of {@link MODES} let the user in, and what becomes of them. */
+/** By owner of the folder: its modes from {@link MODES}, by outcome. */
 const OWNERS: readonly {
   readonly title: string;
   readonly uid: number;

@@ -326,7 +326,7 @@ function questionsAbout(
   ];
 }
 
-/** The answer; "gone" for an event that was deleted before the first record that is kept. */
+/** The answer; "gone" for an event deleted before its retained past. */
 function valueOf(book: OpenHistory, question: AuditQuestion, firstSequence: number): unknown {
   if ("eventId" in question) {
     const event = book.histories.eventOf(question.eventId);

@@ -23,7 +23,7 @@ import { Workload } from "../../sim/workload/workload.ts";
 import { folderOf, StoreProcess } from "../store/store-fixture.ts";
 import { eventIdsIn } from "./history-fixture.ts";
 
-const FLIPS = Number(process.env["FRONTROW_FLIPS"] ?? 40);
+const FLIPS = Number(process.env["FRONTROW_FLIPS"] ?? 100);
 const REFUSED = "refused";
 
 test(

@@ -18,7 +18,7 @@ function targets(text: string, attribute: string): string[] {
   );
 }
 
-/** What a script fetches. */
+/** Paths in a script's calls of fetch. */
 function fetched(script: string): string[] {
   return [...script.matchAll(/fetch\("([^"]+)"\)/g)].map(([, path]) => path!);
 }

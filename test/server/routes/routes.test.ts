@@ -245,7 +245,7 @@ test.each(Object.entries(EMPTY_IS_VALID))("an empty object sent to %s %s", async
   const { body } = await fresh.post<{ id: number }>("/api/private/v2.0/webhooks/", webhook);
   const target = targetFor(route, fresh.a).replace(String(NO_ID), String(body.id));
   const reply = await fresh.call(route.method, target, options);
-  expect(Object.keys(route.answers)).toContain(String(reply.status));
+  expect([name, reply.status]).toEqual([name, name.endsWith("/clone") ? 201 : 200]);
 });
 
 const PATHS = [...new Set(ROUTES.map(({ path }) => path))];
