@@ -26,6 +26,8 @@ interface MapOptions {
 const RATIO_MAX = 2;
 const SETTLE_MS = 160;
 const LABELS_MS = 250;
+/** Between two paintings of changes: every second frame. Nobody sees a seat change faster. */
+const CHANGES_MS = 25;
 const PULSES_MAX = 16;
 /** CSS pixels for the names around the outermost sections. */
 const NAME_MARGIN = 32;
@@ -57,6 +59,7 @@ export class SeatMap {
   #ratioMax = RATIO_MAX;
   #isBaseStale = true;
   #isChanged = false;
+  #changesPaintedMs = 0;
   #labelsTimer = 0;
   #isOverStale = true;
   #settleAt = 0;
@@ -269,8 +272,7 @@ export class SeatMap {
       this.#isChanged = false;
       this.#paintBase();
     } else if (this.#isChanged) {
-      this.#isChanged = false;
-      if (!this.#screen.paintChanges()) this.#stale();
+      this.#paintChanges();
     }
     if (this.#isOverStale) {
       this.#isOverStale = false;
@@ -302,6 +304,14 @@ export class SeatMap {
     if (!this.#screen.isSlow() || this.#ratio <= 1) return;
     this.#ratioMax = Math.max(1, this.#ratio - 0.5);
     this.#resize(this.#camera.zoom === 0);
+  }
+
+  #paintChanges(): void {
+    const nowMs = performance.now();
+    if (nowMs - this.#changesPaintedMs < CHANGES_MS) return this.#schedule();
+    this.#changesPaintedMs = nowMs;
+    this.#isChanged = false;
+    if (!this.#screen.paintChanges()) this.#stale();
   }
 
   #paintOver(): void {
