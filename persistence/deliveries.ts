@@ -11,7 +11,13 @@ import { deflateRawSync, inflateRawSync } from "node:zlib";
 import { namesIn, realDisk } from "./disk/disk.ts";
 import { Malformed, messageOf } from "./disk/faults.ts";
 import { FORMATS } from "./disk/formats.ts";
-import { openSqlWriter, SqlFault, type SqlFile, type SqlRow } from "./disk/sqlite.ts";
+import {
+  inTransaction,
+  openSqlWriter,
+  SqlFault,
+  type SqlFile,
+  type SqlRow,
+} from "./disk/sqlite.ts";
 
 export const WEBHOOKS_FILE = "webhooks.sqlite";
 
@@ -139,13 +145,9 @@ export class DeliveryFile {
 
   /** Runs `act` in a transaction, durable on return. */
   transaction<Value>(act: () => Value): Value {
-    this.#sql.execute("BEGIN IMMEDIATE");
     try {
-      const value = act();
-      this.#sql.execute("COMMIT");
-      return value;
+      return inTransaction(this.#sql, act);
     } catch (error) {
-      this.#sql.execute("ROLLBACK");
       this.#followed = Number(this.#sql.row("SELECT followed FROM position")!["followed"]);
       throw error;
     }

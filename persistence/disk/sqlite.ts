@@ -98,6 +98,7 @@ export interface SqlFile {
   list(sql: string, ...values: readonly SqlValue[]): readonly SqlRow[];
   /** Reads the first row. */
   row(sql: string, ...values: readonly SqlValue[]): SqlRow | undefined;
+  readonly isInTransaction: boolean;
   /** Prepared statements. */
   readonly statementCount: number;
   close(): void;
@@ -228,6 +229,9 @@ function open(path: string, options: Database.Options, settings: readonly string
     return statement;
   };
   return {
+    get isInTransaction() {
+      return database.inTransaction;
+    },
     get statementCount() {
       return statements.size;
     },
@@ -249,6 +253,20 @@ function open(path: string, options: Database.Options, settings: readonly string
     row: (sql, ...values) => attempt(() => prepared(sql).get(...values) as SqlRow | undefined),
     close: () => attempt(() => void database.close()),
   };
+}
+
+/** Runs `work` as one transaction, on disk when it returns. An error leaves nothing of it. */
+export function inTransaction<Value>(sql: SqlFile, work: () => Value): Value {
+  sql.execute("BEGIN IMMEDIATE");
+  try {
+    const value = work();
+    sql.execute("COMMIT");
+    return value;
+  } catch (error) {
+    // SQLite may have rolled back by itself, as on a full disk.
+    if (sql.isInTransaction) sql.execute("ROLLBACK");
+    throw error;
+  }
 }
 
 function attempt<T>(act: () => T): T {

@@ -12,6 +12,7 @@ import { namesIn, type ReadDisk } from "../disk/disk.ts";
 import { Malformed, only } from "../disk/faults.ts";
 import { ensureFormat, FORMATS } from "../disk/formats.ts";
 import {
+  inTransaction,
   openSqlWriter,
   readSqlFile,
   removeFilesBeside,
@@ -165,19 +166,14 @@ export class Archive {
 
   /** Runs `write` as one transaction that ends at a row. */
   commit(row: HistoryRow, write: () => void): void {
-    this.#sql.execute("BEGIN IMMEDIATE");
-    try {
+    inTransaction(this.#sql, () => {
       write();
       const { sequence, mark, firstSequence, firstTimeMs } = row;
       const chain = mark === null ? null : Buffer.from(mark.chain).toString("hex");
       const end = [sequence, mark?.sequence ?? null, chain, firstSequence, firstTimeMs];
       this.#sql.run("DELETE FROM history");
       this.#put("history", FORMATS.trail.version, this.#storeId, ...end);
-      this.#sql.execute("COMMIT");
-    } catch (error) {
-      this.#sql.execute("ROLLBACK");
-      throw error;
-    }
+    });
     this.row = row;
   }
 

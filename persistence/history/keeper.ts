@@ -527,9 +527,7 @@ export class HistoryKeeper {
    * @returns Whether it succeeded; null when more is to be read.
    */
   followSlice(mark: ChainMark): boolean | null {
-    const isRead = this.#attempt(() => this.#followSlice(mark));
-    if (isRead === true) this.#failure = null;
-    return isRead;
+    return this.#attempt(() => this.#followSlice(mark));
   }
 
   /** Moves all records up to the mark into the archive. Never throws. */
@@ -543,7 +541,10 @@ export class HistoryKeeper {
    * @returns As `followSlice`. Also null after the archive was set aside: the log is to be read again.
    */
   archiveSlice(): boolean | null {
-    return this.#attempt(() => this.#archiveSlice());
+    const isArchived = this.#attempt(() => this.#archiveSlice());
+    // Reading goes on while there is no room to write, so it does not end a failure.
+    if (isArchived === true && this.#history !== null) this.#failure = null;
+    return isArchived;
   }
 
   #archiveSlice(): boolean {

@@ -38,7 +38,8 @@ const ports = {
 const courier = new Courier(ports, webhooks);
 let timer: NodeJS.Timeout | undefined;
 let dueMs = Infinity;
-let lastFailure = "";
+/** By action: the last reported failure. */
+const failures = new Map<string, string>();
 let countedMs = -Infinity;
 let prunedMs = -Infinity;
 
@@ -54,28 +55,28 @@ function wake(inMs: number): void {
 function turn(): void {
   dueMs = Infinity;
   let hasMore = false;
-  const isDone = tryTo(() => (hasMore = courier.turn()));
+  const isDone = tryTo("turn", () => (hasMore = courier.turn()));
   wake(!isDone ? FAILED_TURN_MS : hasMore ? TURN_MS : IDLE_TURN_MS);
   const nowMs = performance.now();
   if (nowMs - countedMs < COUNTS_EVERY_MS || !isDone) return;
   countedMs = nowMs;
   if (nowMs - prunedMs >= PRUNE_EVERY_MS) {
     prunedMs = nowMs;
-    tryTo(() => file.prune(Date.now() - LISTED_MS, LISTED_MAX));
+    tryTo("prune", () => file.prune(Date.now() - LISTED_MS, LISTED_MAX));
   }
-  tryTo(() => emit("counts", courier.counts));
+  tryTo("count", () => emit("counts", courier.counts));
 }
 
-/** Reports a failure once, however often it happens. @returns Whether there was none. */
-function tryTo(act: () => void): boolean {
+/** Reports a failure of an action once, until it succeeds. @returns Whether it did. */
+function tryTo(action: string, act: () => void): boolean {
   try {
     act();
-    lastFailure = "";
+    failures.delete(action);
     return true;
   } catch (error) {
     const message = messageOf(error);
-    if (message !== lastFailure) report(message);
-    lastFailure = message;
+    if (message !== failures.get(action)) report(message);
+    failures.set(action, message);
     return false;
   }
 }
@@ -83,23 +84,23 @@ function tryTo(act: () => void): boolean {
 wake(0);
 serve<WebhookProgram>(port, {
   put(webhook) {
-    tryTo(() => courier.put(webhook));
+    tryTo("put", () => courier.put(webhook));
     wake(TURN_MS);
   },
-  remove: (webhookId) => void tryTo(() => courier.remove(webhookId)),
+  remove: (webhookId) => void tryTo("remove", () => courier.remove(webhookId)),
   follow(until) {
-    const isDone = tryTo(() => courier.follow(until));
+    const isDone = tryTo("follow", () => courier.follow(until));
     wake(0);
     return isDone;
   },
   list({ webhookId, offset, limit }) {
     let page: DeliveryPage | null = null;
-    tryTo(() => (page = file.list(webhookId, offset, limit)));
+    tryTo("list", () => (page = file.list(webhookId, offset, limit)));
     return page;
   },
   retry(webhookId) {
     let due: number | null = null;
-    tryTo(() => (due = courier.retry(webhookId)));
+    tryTo("retry", () => (due = courier.retry(webhookId)));
     wake(0);
     return due;
   },
@@ -108,7 +109,7 @@ serve<WebhookProgram>(port, {
     return LATER;
   },
   end() {
-    tryTo(() => courier.close());
+    tryTo("close", () => courier.close());
     // Open connections would keep the thread alive.
     process.exit();
   },

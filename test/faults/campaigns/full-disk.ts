@@ -13,6 +13,7 @@ import {
   SECTOR_BYTES,
 } from "../../../persistence/log/frame.ts";
 import { SEGMENT_SUFFIX } from "../../../persistence/log/log-reader.ts";
+import { SmallDisk } from "../../support/disk/small-disk.ts";
 import { ledgerDeviations, LedgerFold } from "../../support/ledger-check.ts";
 import { missingPrograms, missingRoot } from "../../support/programs.ts";
 import { type ServerProcess, sleep } from "../../support/server-process.ts";
@@ -22,7 +23,6 @@ import { readFolder } from "../support/folder-state.ts";
 import { faultOf, FiledHistory, Life, SMALL_SEGMENT_BYTES } from "../support/lives.ts";
 import { type Scope, scoped } from "../support/scope.ts";
 import { createHouse, type House, sizedPlan, startServer } from "../support/serving.ts";
-import { system } from "../support/system.ts";
 
 const LINES = 8;
 /** Enough to fill the small disk many times over. */
@@ -71,7 +71,7 @@ async function run({ isLong, seed, scope, tell }: Run): Promise<Outcome> {
 
 /** A log that fills its file system, and goes on when that has grown. */
 async function fillSmall(scope: Scope, history: FiledHistory): Promise<Outcome> {
-  const disk = new SmallDisk(scope, "160k");
+  const disk = smallDisk(scope, "160k");
   const folder = path.join(disk.path, "data");
   const plan = { folder, until: history.length, snapshotBytes: 64 * MEBIBYTE, stays: true };
   const life = new Life(scope, history, plan);
@@ -108,7 +108,7 @@ async function fullAndRefused(life: Life, disk: SmallDisk, folder: string): Prom
 
 /** A snapshot that has no room loses nothing, and comes by itself when there is some. */
 async function refuseSnapshot(scope: Scope, history: FiledHistory): Promise<Outcome> {
-  const disk = new SmallDisk(scope, "8m");
+  const disk = smallDisk(scope, "8m");
   const folder = path.join(disk.path, "data");
   const first = new Life(scope, history, { folder, until: 300, snapshotBytes: MEBIBYTE });
   await first.exited;
@@ -136,7 +136,7 @@ async function refuseSnapshot(scope: Scope, history: FiledHistory): Promise<Outc
 
 /** The real program, whose file system fills up under load. */
 async function fillServer(scope: Scope, seed: number, tell: Run["tell"]): Promise<Outcome> {
-  const disk = new SmallDisk(scope, `${SMALL_MIB}m`);
+  const disk = smallDisk(scope, `${SMALL_MIB}m`);
   const folder = path.join(disk.path, "data");
   const server = await startServer(scope, { folder });
   const house = await createHouse(server);
@@ -275,27 +275,8 @@ async function going(life: Life): Promise<void> {
   if (ended !== undefined) throw new Error(`it ended with ${ended.code}: ${life.stderr}`);
 }
 
-/** A file system of its own. */
-class SmallDisk {
-  readonly path: string;
-
-  constructor(scope: Scope, size: string) {
-    this.path = scope.folder();
-    system("mount", "-t", "tmpfs", "-o", `size=${size}`, "tmpfs", this.path);
-    scope.defer(() => void spawnSync("umount", ["-l", this.path]));
-  }
-
-  get usedBytes(): number {
-    const { blocks, bfree, bsize } = fs.statfsSync(this.path);
-    return (blocks - bfree) * bsize;
-  }
-
-  get freeBytes(): number {
-    const { bfree, bsize } = fs.statfsSync(this.path);
-    return bfree * bsize;
-  }
-
-  resize(size: string): void {
-    system("mount", "-o", `remount,size=${size}`, this.path);
-  }
+function smallDisk(scope: Scope, size: string): SmallDisk {
+  const disk = new SmallDisk(scope.folder(), size);
+  scope.defer(() => disk.unmount());
+  return disk;
 }

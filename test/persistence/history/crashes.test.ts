@@ -222,6 +222,9 @@ class CrashRun {
     };
     return {
       statementCount: 0,
+      get isInTransaction() {
+        return sql.isInTransaction;
+      },
       execute: (text) => step(() => sql.execute(text), text === "COMMIT"),
       run: (...statement) => step(() => sql.run(...statement)),
       rows: (...statement) => step(() => [...sql.rows(...statement)]),

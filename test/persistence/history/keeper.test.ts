@@ -24,9 +24,11 @@ import { type Disk, realDisk } from "../../../persistence/disk/disk.ts";
 import { openSqlWriter, SqlFault, STATEMENTS_MAX } from "../../../persistence/disk/sqlite.ts";
 import { verifyFolder } from "../../../persistence/rescue/verify.ts";
 import { ProcessDied } from "../../support/disk/process-disk.ts";
+import { SmallDisk } from "../../support/disk/small-disk.ts";
+import { describeUnless, missingPrograms, missingRoot } from "../../support/programs.ts";
 import { STORE_ID } from "../log/log-fixture.ts";
 import { history, snapshotsIn, storeWithTrail } from "../rescue/folder-fixture.ts";
-import { namesIn, StoreProcess } from "../store/store-fixture.ts";
+import { folderOf, namesIn, StoreProcess } from "../store/store-fixture.ts";
 import { eventIdsIn, mapOf, openBook, pastMapOf, transitionsOf } from "./history-fixture.ts";
 
 const DAY_MS = 86_400_000;
@@ -588,6 +590,50 @@ test("the disk is full when the retention is due → it fails once, and question
   expect(reports).toEqual([{ kind: "failed", failure: full.message }]);
   keeper.close();
 });
+
+describeUnless(missingRoot() ?? missingPrograms("mount"), "a small disk", () => {
+  test("no room to archive → the cause is reported once, nothing is set aside, and it goes on with room", async () => {
+    const { folder, process } = await archivedStore();
+    await process.commit(60, 10);
+    const disk = new SmallDisk(folderOf(), "64m");
+    onTestFinished(() => disk.unmount());
+    const place = path.join(disk.path, "data");
+    fs.cpSync(folder, place, { recursive: true });
+    const filler = path.join(disk.path, "filler");
+    const { keeper, reports } = keep(place, realDisk, Infinity);
+    onTestFinished(() => keeper.close());
+    for (let round = 0; round < 3; round++) {
+      expect(keeper.follow(process.journal.mark!)).toBe(true);
+      fillUp(filler);
+      expect([keeper.archiveSlice(), keeper.isFailing]).toEqual([false, true]);
+      // To open an archive takes room, too.
+      fs.rmSync(filler);
+    }
+    expect(reports).toEqual([{ kind: "failed", failure: "database or disk is full" }]);
+
+    keeper.archive(process.journal.mark!);
+    expect([reports.length, keeper.isFailing]).toEqual([1, false]);
+    keeper.close();
+    expect(fs.readdirSync(place).filter((name) => name.includes("damaged"))).toEqual([]);
+    expect(rowsIn(place).rows).toEqual(rowsOf(process.durable));
+  });
+});
+
+/** Takes what is left of a disk. */
+function fillUp(name: string): void {
+  const file = fs.openSync(name, "a");
+  try {
+    for (let bytes = 65_536; bytes >= 1;) {
+      try {
+        fs.writeSync(file, Buffer.alloc(bytes));
+      } catch {
+        bytes = Math.floor(bytes / 2);
+      }
+    }
+  } finally {
+    fs.closeSync(file);
+  }
+}
 
 test("an archive of a newer format with other tables → it is refused, and stays as it is", async () => {
   const { folder, process, change } = await archivedStore();
