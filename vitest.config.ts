@@ -3,6 +3,7 @@
  * while a test waits for a disk, a timeout or a process.
  */
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { sqlitePackage } from "./persistence/disk/sqlite.ts";
 import { ContractReporter } from "./test/support/answers/contract-reporter.ts";
 
@@ -22,6 +23,28 @@ const MEASURING = ["test/server/console/figures.test.ts", "test/server/layouts/s
 /** Of a server that has rested since the run began. */
 const RESTING = "test/server/process/resting/resting.test.ts";
 
+/** Half a minute and more: begun last, one of them would keep a single worker busy in the end. */
+const LONG = [
+  /server\/cluster\/rolling-upgrade/,
+  /fuzz\/fuzz/,
+  /faults\/(disk|process|cluster)-faults/,
+  /server\/(memory|process\/replies)\.test/,
+  /server\/console\/prices/,
+  /server\/ops\/nginx/,
+  /server\/docs\/browser/,
+  /sim\/simulation/,
+  /server\/wire\/(smuggling|chunked)/,
+  /bench\/streams/,
+];
+
+class LongFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const isLong = ({ moduleId }: TestSpecification) => LONG.some((name) => name.test(moduleId));
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
+
 // oxlint-disable-next-line import/no-default-export -- vitest finds its configuration that way.
 export default defineConfig({
   // Tests that look into a file use the SQLite of the store.
@@ -31,6 +54,7 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     restoreMocks: true,
+    sequence: { sequencer: LongFirst },
     projects: [
       {
         extends: true,
