@@ -1,11 +1,12 @@
 /**
  * `npm run bench`: the durable two-seat lock over HTTP compared with empty handlers and with the
- * alternatives, in interleaved rounds on one machine. Prints medians, ranges and ratios, and writes
- * them with their conditions to `bench/results/`.
+ * alternatives, in interleaved rounds on one machine. Prints them as tables and charts, and writes
+ * them with their conditions, and the charts of the README, to `bench/results/`.
  */
 import { InvalidArgumentError } from "commander";
-import { chmod, mkdir } from "node:fs/promises";
+import { chmod, mkdir, readFile } from "node:fs/promises";
 import path from "node:path";
+import { paintFor } from "../server/onsale/terminal.ts";
 import { contenders } from "./contenders/all.ts";
 import {
   folder,
@@ -15,10 +16,11 @@ import {
   parseOptions,
   wordsOf,
 } from "./harness/command.ts";
-import { print, report } from "./harness/results.ts";
+import { print, report, type Result, verdictTable, writeResultFile } from "./harness/results.ts";
 import { Generator } from "./load/generator-process.ts";
 import { type Mix, MIXES } from "./load/plan.ts";
-import { disturbanceWarning, settingTable, verdictsOf } from "./rounds/tables.ts";
+import { latencyChart, throughputChart } from "./rounds/charts.ts";
+import { detailTable, disturbanceWarning, settingTable, verdictsOf } from "./rounds/tables.ts";
 import { compare, type Comparison, type Participant, type Row } from "./rounds/rounds.ts";
 
 const options = parseOptions(
@@ -48,11 +50,21 @@ const options = parseOptions(
       help: "further arguments of frontrow serve, separated by spaces",
       parse: (text) => wordsOf(text, " "),
     },
+    from: {
+      placeholder: "file",
+      initial: "",
+      shown: "none",
+      help: "draw the results of this file again, and measure nothing",
+      parse: (text) => text,
+    },
     folder,
   },
 );
+const paint = paintFor(process.stdout);
 
-await inTemporaryFolder(options.folder, async (data) => {
+await (options.from === "" ? inTemporaryFolder(options.folder, measure) : drawAgain(options.from));
+
+async function measure(data: string): Promise<void> {
   // PostgreSQL runs as a user of its own and needs access to its folder.
   await chmod(data, 0o755);
   const generator = new Generator();
@@ -60,13 +72,38 @@ await inTemporaryFolder(options.folder, async (data) => {
   try {
     await startAll(data, participants);
     const rows = await compareAll({ generator, participants, ...options });
+    print(`\n${detailTable(rows)}${disturbanceWarning(rows)}\n`);
     const { seconds, rounds } = options;
-    await report("load", data, { verdicts: verdictsOf(rows), seconds, rounds, rows });
-    print(disturbanceWarning(rows));
+    const findings = { verdicts: verdictsOf(rows), seconds, rounds, rows };
+    const { conditions } = await report("load", data, findings);
+    await writeCharts(conditions, rows);
   } finally {
     await Promise.all([generator.stop(), ...participants.map((one) => one.stop())]);
   }
-});
+}
+
+/** Draws results that are there: the committed ones, or those of another machine. */
+async function drawAgain(file: string): Promise<void> {
+  const { conditions, rows, verdicts } = JSON.parse(await readFile(file, "utf8")) as Result & {
+    readonly rows: readonly Row[];
+  };
+  const settings = new Map(rows.map((row) => [`${row.mix} ${row.connections}`, row]));
+  for (const setting of settings.values()) print(`\n${settingTable(setting, rows, paint)}`);
+  print(`\n${detailTable(rows)}${disturbanceWarning(rows)}\n${verdictTable(verdicts)}`);
+  await writeCharts(conditions, rows);
+}
+
+/** The charts of the README; none of mixes and contenders that were left out. */
+async function writeCharts(conditions: Result["conditions"], rows: readonly Row[]): Promise<void> {
+  const charts = {
+    throughput: throughputChart(conditions, rows),
+    latency: latencyChart(conditions, rows),
+  };
+  for (const [name, chart] of Object.entries(charts)) {
+    // oxlint-disable-next-line no-await-in-loop -- two small files
+    if (chart !== null) await writeResultFile(`${name}.svg`, chart);
+  }
+}
 
 async function startAll(data: string, participants: Participant[]): Promise<void> {
   const chosen = contenders(options.serve).filter(({ name }) => options.only.test(name));
@@ -88,7 +125,7 @@ async function compareAll(comparison: Comparison): Promise<Row[]> {
     for (const connections of options.connections) {
       const setting = { mix, connections };
       rows.push(...(await compare(comparison, setting)));
-      print(`\n${settingTable(setting, rows)}`);
+      print(`\n${settingTable(setting, rows, paint)}`);
     }
   }
   return rows;

@@ -40,7 +40,7 @@ export function verdict(figure: string, bound: Bound, value: number | Spread | n
 }
 
 export function verdictTable(verdicts: readonly Verdict[]): string {
-  return table(["figure", "goal", "median", "range", ""], verdicts.map(cellsOf));
+  return table(["goals of ours", "goal", "median", "range", ""], verdicts.map(cellsOf));
 }
 
 function cellsOf({ figure, atLeast, atMost, value, low, high }: Verdict): string[] {
@@ -55,11 +55,16 @@ function short(value: number): string {
   return value >= 100 ? value.toFixed(0) : value.toFixed(2);
 }
 
-/** Prints the verdicts, and replaces the benchmark's result file. */
-export async function report(name: string, dataFolder: string, findings: Findings): Promise<void> {
-  print(`\n${verdictTable(findings.verdicts)}`);
+/** Replaces the benchmark's result file, and prints the verdicts. */
+export async function report(
+  name: string,
+  dataFolder: string,
+  findings: Findings,
+): Promise<Result> {
   const result: Result = { conditions: await conditionsNow(dataFolder), ...findings };
   await writeResultFile(`${name}.json`, `${JSON.stringify(result, null, 1)}\n`);
+  print(`\n${verdictTable(findings.verdicts)}`);
+  return result;
 }
 
 /** Experiments write to another folder, to keep the committed results. */
@@ -108,13 +113,17 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return lines.map((cells) => `${cells.join("  ").trimEnd()}\n`).join("");
 }
 
+const ERASE_LINE = "\r\u001b[K";
+
 export function print(text: string): void {
+  if (process.stderr.isTTY) process.stderr.write(ERASE_LINE);
   process.stdout.write(text);
 }
 
-/** Reports progress on standard error. */
+/** Shows progress in the last line of a terminal; elsewhere nothing. */
 export function progress(text: string): void {
-  process.stderr.write(`${text}\n`);
+  const { isTTY, columns } = process.stderr;
+  if (isTTY) process.stderr.write(ERASE_LINE + text.slice(0, columns - 1));
 }
 
 /** `1,234,567` */

@@ -1,8 +1,10 @@
-/** The figures of the rounds as tables. */
+/** The figures of the rounds as tables: first those of a visitor, last our goals. */
 import * as names from "../contenders/names.ts";
 import { medianOf, quotientOf, type Spread, spreadOf } from "../harness/measure.ts";
 import { type Bound, table, verdict, type Verdict, withCommas } from "../harness/results.ts";
-import { sellsOut } from "../load/plan.ts";
+import type { Paint } from "../../server/onsale/terminal.ts";
+import { type Mix, sellsOut } from "../load/plan.ts";
+import { byRate, terminalChart } from "./charts.ts";
 import type { Round, Row, Setting } from "./rounds.ts";
 
 type Column = readonly [name: string, cellOf: (row: Row) => string];
@@ -13,35 +15,67 @@ const median = (of: (round: Round) => number) => (row: Row) =>
 const share = (of: (cpu: NonNullable<Round["cpu"]>) => number) => (row: Row) =>
   row.rounds.every(({ cpu }) => cpu !== null) ? median(({ cpu }) => of(cpu!))(row) : "?";
 
-const COLUMNS: readonly Column[] = [
-  ["requests/s", ({ rounds }) => withCommas(medianOf(rounds.map(rateOf)))],
+/** Requests of each mix, for those who have not read `load/plan.ts`. */
+const REQUESTS: Readonly<Record<Mix, string>> = {
+  lock: "two seats are locked, then unlocked",
+  direct: "two seats are sold at once, then given back",
+  read: "as lock, with nine pages of seats before each change",
+  wide: "as lock, all over an event of 50,000 seats",
+  "on-sale": "buyers look, lock, hesitate, and buy or give up, until all is sold",
+  hot: "everybody wants the same 500 seats, until all are sold",
+};
+
+/**
+ * The first figures that a visitor asks for, and a chart of them.
+ * @param paint - Marks Frontrow's line.
+ */
+export function settingTable(setting: Setting, rows: readonly Row[], paint: Paint): string {
+  const { mix, connections } = setting;
+  const played = byRate(rows.filter((row) => row.mix === mix && row.connections === connections));
+  const redis = played.find(({ name }) => name === names.REDIS_ALWAYS);
+  const columns: readonly Column[] = [
+    ["requests/s", ({ rounds }) => withCommas(medianOf(rounds.map(rateOf)))],
+    ["p50 ms", median(({ latencyMs }) => latencyMs.p50)],
+    ["p99 ms", median(({ latencyMs }) => latencyMs.p99)],
+    ...(sellsOut(mix) ? [["sold out, s", median(({ seconds }) => seconds)] as const] : []),
+    ...(redis === undefined ? [] : [["÷ Redis", (row: Row) => timesOf(row, redis)] as const]),
+  ];
+  const head = ["", ...columns.map(([name]) => name)];
+  const lines = played.map((row) => [row.name, ...columns.map(([, cellOf]) => cellOf(row))]);
+  const chart = terminalChart(setting, rows);
+  const shown = `${table(head, lines)}${chart && `\n${chart}`}`.replaceAll(
+    new RegExp(`^${names.FRONTROW} .*`, "gm"),
+    (line) => paint("bold", line),
+  );
+  return `${mix}, ${connections} connections: ${REQUESTS[mix]}\n\n${shown}`;
+}
+
+function timesOf({ rounds }: Row, base: Row): string {
+  return quotientOf(rounds.map(rateOf), base.rounds.map(rateOf)).median.toFixed(2);
+}
+
+const DETAILS: readonly Column[] = [
   ["spread", ({ rounds }) => halfRange(rounds.map(rateOf))],
-  ["p50 ms", median(({ latencyMs }) => latencyMs.p50)],
-  ["p99 ms", median(({ latencyMs }) => latencyMs.p99)],
   ["p99.9 ms", median(({ latencyMs }) => latencyMs.p999)],
   ["server CPU", share(({ server }) => server)],
   ["busiest thread", share(({ busiestThread }) => busiestThread)],
   ["generator CPU", share(({ generator }) => generator)],
   ["other CPU", share(({ others }) => others)],
 ];
-const SELL_OUT_COLUMNS: readonly Column[] = [
-  ...COLUMNS,
-  ["seconds to sell out", median(({ seconds }) => seconds)],
-];
+
+/** The limit of each row: range of its rounds, and who used the processors. */
+export function detailTable(rows: readonly Row[]): string {
+  const head = ["how it was measured", ...DETAILS.map(([name]) => name)];
+  const lines = rows.map((row) => {
+    const { mix, connections, name } = row;
+    return [`${mix}, ${connections}: ${name}`, ...DETAILS.map(([, cellOf]) => cellOf(row))];
+  });
+  return table(head, lines);
+}
 
 function halfRange(rates: readonly number[]): string {
   const { median: middle, low, high } = spreadOf(rates);
   return `±${Math.round(((high - low) / 2 / middle) * 100)} %`;
-}
-
-/** The rows of one setting. */
-export function settingTable({ mix, connections }: Setting, rows: readonly Row[]): string {
-  const columns = sellsOut(mix) ? SELL_OUT_COLUMNS : COLUMNS;
-  const head = [`${mix}, ${connections} connections`, ...columns.map(([name]) => name)];
-  const lines = rows
-    .filter((row) => row.mix === mix && row.connections === connections)
-    .map((row) => [row.name, ...columns.map(([, cellOf]) => cellOf(row))]);
-  return table(head, lines);
 }
 
 const OTHERS_MAX = 0.1;
@@ -68,8 +102,7 @@ interface Goal extends Setting {
   readonly of: (round: Round) => number;
 }
 
-const rate = ({ requestsPerSecond }: Round) => requestsPerSecond;
-const LOCK = { mix: "lock", connections: 256, own: names.FRONTROW, of: rate } as const;
+const LOCK = { mix: "lock", connections: 256, own: names.FRONTROW, of: rateOf } as const;
 
 function goal(
   figure: string,
@@ -113,7 +146,7 @@ function ratioOf(one: Goal, rows: readonly Row[]): Spread | null {
   const own = rows.find(({ name }) => name === one.own);
   const [other] = rows
     .filter(({ name }) => one.against.includes(name))
-    .sort((a, b) => medianOf(b.rounds.map(rate)) - medianOf(a.rounds.map(rate)));
+    .sort((a, b) => medianOf(b.rounds.map(rateOf)) - medianOf(a.rounds.map(rateOf)));
   if (own === undefined || other === undefined) return null;
   return quotientOf(own.rounds.map(one.of), other.rounds.map(one.of));
 }

@@ -1,15 +1,17 @@
 /** Trials of the benchmarks of bookings over HTTP, and what judges their figures. */
+import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
 import { contenders } from "../../bench/contenders/all.ts";
 import * as names from "../../bench/contenders/names.ts";
-import { verdictTable } from "../../bench/harness/results.ts";
+import { medianOf } from "../../bench/harness/measure.ts";
+import { verdictTable, withCommas } from "../../bench/harness/results.ts";
 import { MIXES } from "../../bench/load/plan.ts";
-import { verdictsOf } from "../../bench/rounds/tables.ts";
+import { settingTable, verdictsOf } from "../../bench/rounds/tables.ts";
 import type { Row } from "../../bench/rounds/rounds.ts";
 import { describeUnless } from "../support/programs.ts";
 import { TOY, trials } from "./trial.ts";
 
-const { result, run } = trials();
+const { result, run, written } = trials();
 
 const SELLERS: ReadonlySet<string> = new Set([
   names.REDIS_ALWAYS,
@@ -32,7 +34,17 @@ describe("one run of all", () => {
   test("bench compares the durable lock with the empty handlers in every mix", () => {
     for (const mix of MIXES) expect(printed).toContain(`${mix}, 4 connections`);
     expect(printed).toMatch(/^lock ÷ POST not parsed, 64 connections .* not measured$/m);
-    for (const row of rows) expect(row.rounds[0]!.done, row.name).toBeGreaterThan(0);
+    for (const { name, rounds } of rows) expect(rounds[0]!.done, name).toBeGreaterThan(0);
+  });
+
+  test("a visitor's table comes first, then how it was measured, last the goals", () => {
+    const [first = "", ...settings] = printed.split(/^(?=[\w-]+, 4 connections: )/m).slice(1);
+    expect(first).toMatch(/^lock, 4 connections: .*\n\n +requests\/s +p50 ms +p99 ms/);
+    expect(settings).toHaveLength(MIXES.length - 1);
+    const order = ["requests/s", "how it was measured", "goals of ours"];
+    const places = order.map((head) => printed.lastIndexOf(head));
+    expect(places).toEqual(places.toSorted((a, b) => a - b));
+    expect(places).not.toContain(-1);
   });
 
   const sellers = contenders([]).filter(({ name }) => SELLERS.has(name));
@@ -41,28 +53,81 @@ describe("one run of all", () => {
   for (const { name, missing } of sellers) {
     describeUnless(missing(), name, () => {
       test("it sells no seat twice and leaves no seat locked", () => {
-        const played = rows.filter((row) => row.name === name).map(({ mix }) => mix);
+        const played = rows.filter((one) => one.name === name).map(({ mix }) => mix);
         expect(played).toEqual(["lock", "hot"]);
       });
     });
   }
 });
 
+const LOCK = { mix: "lock", connections: 256 } as const;
+
+function row(name: string, rates: readonly number[]): Row {
+  const rounds = rates.map((requestsPerSecond) => ({
+    requestsPerSecond,
+    seconds: 1,
+    latencyMs: { p50: 1, p99: 1_000 / requestsPerSecond, p999: 9 },
+    done: 1,
+    refused: 0,
+    cpuSeconds: 0,
+    cpu: null,
+  }));
+  return { ...LOCK, name, rounds };
+}
+
+test("the table of a setting → the fastest first, times Redis, a bar for who books, own line marked", () => {
+  const rows = [
+    row(names.FRONTROW, [3_000, 1_000, 2_000]),
+    row(names.SQLITE_FULL, [500]),
+    row(names.POST_NOT_PARSED, [9_000]),
+    row(names.REDIS_ALWAYS, [1_000, 1_000, 1_000]),
+  ];
+  const table = settingTable(LOCK, rows, (style, line) => `<${style}>${line}`);
+  const [head, empty, own, redis, sqlite, ...chart] = table.split("\n").slice(2).toSpliced(1, 1);
+  expect(head).toMatch(/^ +requests\/s +p50 ms +p99 ms +÷ Redis$/);
+  expect(empty).toMatch(/^uWebSockets\.js POST.* +9,000 +1\.00 +0\.11 +9\.00$/);
+  expect(own).toMatch(/^<bold>Frontrow, durable +2,000 +1\.00 +0\.50 +2\.00$/);
+  expect(redis).toMatch(/ 1,000 +1\.00 +1\.00 +1\.00$/);
+  expect(sqlite).toMatch(/ 500 /);
+  expect(chart.map((line) => line.replace(/.* {2}(?=█)/, ""))).toEqual([
+    "",
+    `${"█".repeat(28)} 2,000`,
+    `${"█".repeat(14)} 1,000`,
+    `${"█".repeat(7)} 500`,
+    "",
+  ]);
+  expect(settingTable(LOCK, rows.slice(0, 1), (_, line) => line)).not.toMatch(/÷|█/);
+});
+
+const README = readFileSync("README.md", "utf8");
+
+test("the charts of the README are drawn from the stored results, and its figures are theirs", async () => {
+  const printed = await run("bench.js", ["--from", "bench/results/load.json"]);
+  expect(printed).toMatch(/^Frontrow, durable +█+/m);
+  for (const chart of ["throughput.svg", "latency.svg"]) {
+    expect(README).toContain(`](bench/results/${chart})`);
+    // oxlint-disable-next-line no-await-in-loop -- two small files
+    expect(await written(chart)).toBe(readFileSync(`bench/results/${chart}`, "utf8"));
+  }
+  const stored = JSON.parse(readFileSync("bench/results/load.json", "utf8")) as { rows: Row[] };
+  const figures = stored.rows
+    .filter(({ mix, connections }) => mix === "lock" && connections === 256)
+    .map(({ name, rounds }) => {
+      const rate = medianOf(rounds.map(({ requestsPerSecond }) => requestsPerSecond));
+      return [name, withCommas(rate), medianOf(rounds.map((of) => of.latencyMs.p99)).toFixed(1)];
+    });
+  const [, quoted = ""] = /requests per second \| p99 \|\n\|.*\n([^]*?)\n\n/.exec(README) ?? [];
+  const lines = quoted.split("\n").map((line) => line.replaceAll("**", "").split(/ ?\| ?/));
+  expect(lines.length).toBeGreaterThan(6);
+  for (const [, name, rate, p99] of lines) {
+    expect(figures).toContainEqual([name, rate, p99!.replace(" ms", "")]);
+  }
+  const [, rate, p99] = figures.find(([name]) => name === names.FRONTROW)!;
+  expect(README).toContain(`- **${rate} atomic`);
+  expect(README).toContain(`p99 ${p99} ms`);
+});
+
 test("a goal is judged by the median of the ratios of each round", () => {
-  const row = (name: string, rates: readonly number[]) => ({
-    name,
-    mix: "lock" as const,
-    connections: 256,
-    rounds: rates.map((requestsPerSecond) => ({
-      requestsPerSecond,
-      seconds: 1,
-      latencyMs: { p50: 1, p99: 1_000 / requestsPerSecond, p999: 9 },
-      done: 1,
-      refused: 0,
-      cpuSeconds: 0,
-      cpu: null,
-    })),
-  });
   const verdicts = verdictsOf([
     row(names.FRONTROW, [80, 40, 90]),
     row(names.POST_NOT_PARSED, [100, 80, 100]),

@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, vi } from "vitest";
+import { afterAll, beforeAll, expect, vi } from "vitest";
 import type { Result } from "../../bench/harness/results.ts";
 
 /** What takes seconds on an idle machine must not fail on a busy one. */
@@ -21,6 +21,8 @@ export interface Trials {
     added?: NodeJS.ProcessEnv,
   ) => Promise<string>;
   readonly result: (name: string) => Promise<Result>;
+  /** @returns A file that a benchmark wrote. */
+  readonly written: (name: string) => Promise<string>;
 }
 
 /** The trials of a file of tests write their results to a folder of their own. */
@@ -31,14 +33,17 @@ export function trials(): Trials {
     results = await mkdtemp(path.join(os.tmpdir(), "frontrow-bench-test-"));
   });
   afterAll(() => rm(results, { recursive: true }));
+  const written = (name: string) => readFile(path.join(results, name), "utf8");
   return {
+    written,
     run: async (file, args, added = {}) => {
       const env = { ...process.env, BENCH_TRIAL: "1", BENCH_RESULTS: results, ...added };
       const done = promisify(execFile)(process.execPath, [path.join(DIST, file), ...args], { env });
-      return (await done).stdout;
+      const { stdout, stderr } = await done;
+      // Progress is for terminals: here it would fill a log.
+      expect(stderr).toBe("");
+      return stdout;
     },
-    result: async (name) => {
-      return JSON.parse(await readFile(path.join(results, `${name}.json`), "utf8")) as Result;
-    },
+    result: async (name) => JSON.parse(await written(`${name}.json`)) as Result,
   };
 }
