@@ -88,6 +88,44 @@ test.each(
   expect(listening.http.stats.bodies.count).toBe(0);
 });
 
+/** Headers of the same clients where they know the length: the lines of the guide. */
+const WITH_LENGTH: readonly (readonly [string, readonly string[]])[] = [
+  [".NET StringContent", ["Content-Type: application/json; charset=utf-8"]],
+  [
+    "Java ofString, which offers HTTP/2",
+    [
+      "Content-Type: application/json",
+      "Connection: Upgrade, HTTP2-Settings",
+      "Upgrade: h2c",
+      "HTTP2-Settings: AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA",
+    ],
+  ],
+  [
+    "Go strings.NewReader",
+    ["Content-Type: application/json", "User-Agent: Go-http-client/1.1", "Accept-Encoding: gzip"],
+  ],
+];
+
+test.each(
+  FRONTS.flatMap(([front, of]) =>
+    WITH_LENGTH.map(([client, headers]) => [`${front}, ${client}`, of, headers] as const),
+  ),
+)("%s: a body with a length → the connection takes the next request", async (_, of, headers) => {
+  const listening = await of(await Listening.start());
+  const { server } = listening;
+  const requestTo = (call: "lock" | "unlock") => {
+    const body = listening.lockBody("A1");
+    const own = [`X-API-Key: ${server.a.key}`, `Content-Length: ${body.length}`, ...headers];
+    return headOf(`POST ${server.bookingPath(call)}`, own) + body;
+  };
+  const connection = await send(listening, [requestTo("lock")]);
+  await until(() => connection.text.endsWith("true"));
+  connection.socket.write(requestTo("unlock"));
+  await until(() => connection.text.split("HTTP/1.1 200 OK").length === 3);
+  expect(connection.text).not.toMatch(/HTTP\/2|Connection: close/i);
+  expect(await server.states("A1")).toEqual(["ACTIVE"]);
+});
+
 /** Sends a body of unknown length as Node does. @returns The status, and the body. */
 async function stream(
   { base }: { readonly base: string },
