@@ -8,15 +8,12 @@ import { sqlitePackage } from "./persistence/disk/sqlite.ts";
 import { ContractReporter } from "./test/support/answers/contract-reporter.ts";
 
 /**
- * Each of these needs modules of its own: the first looks at the first use of one, the others lead
- * the tests of other files through a gateway. All other files share the modules of their worker:
- * to load them for each file would take a third of the time. They leave nothing behind in a module
- * or a global that another file would notice.
+ * Each of these needs modules of its own, because it leads the tests of other files through a
+ * gateway. All other files share the modules of their worker: to load them for each file would take
+ * a third of the time. They leave nothing behind in a module or a global that another file would
+ * notice.
  */
-const APART = [
-  "test/server/docs/first-request.test.ts",
-  "test/server/gateway/{booking,idempotency,isolation}.test.ts",
-];
+const APART = ["test/server/gateway/{booking,idempotency,isolation}.test.ts"];
 const WORKERS = 3;
 /** These hold goals for times, which another test beside them would raise. */
 const MEASURING = ["test/server/console/figures.test.ts", "test/server/layouts/stalls.test.ts"];

@@ -1,5 +1,28 @@
 /** Markdown to HTML, for pages of this project only: the text is trusted. */
-import { Marked, type Tokens } from "marked";
+import { Marked, type Token, type Tokens } from "marked";
+import { createRequire } from "node:module";
+
+interface Highlighter {
+  registerLanguage(name: string, language: unknown): void;
+  getLanguage(name: string): object | undefined;
+  highlight(code: string, options: { readonly language: string }): { readonly value: string };
+}
+
+/** Without its types: they bring those of a browser, which contradict Node's. */
+const require = createRequire(import.meta.url);
+const highlighter = require("highlight.js/lib/core") as Highlighter;
+/** Languages with colours. Code in another one, such as `text`, has none. */
+const LANGUAGES = ["bash", "javascript", "json", "nginx", "python", "typescript", "yaml"];
+for (const name of LANGUAGES) {
+  highlighter.registerLanguage(name, require(`highlight.js/lib/languages/${name}`));
+}
+
+/** Titles of the languages in which the guide shows the same call. */
+const ALTERNATIVES: Readonly<Record<string, string>> = {
+  sh: "curl",
+  ts: "TypeScript",
+  python: "Python",
+};
 
 export interface Heading {
   readonly level: number;
@@ -24,7 +47,26 @@ const COMMENT = /^<!--[\s\S]*-->\s*$/;
 
 export function renderMarkdown(text: string, links: Links): Rendered {
   const headings: Heading[] = [];
+  let groups = 0;
   const marked = new Marked({
+    extensions: [
+      {
+        name: "alternatives",
+        // Radio buttons, so that the choice needs no script.
+        renderer({ tokens = [] }: Tokens.Generic): string {
+          const name = `code-${(groups += 1)}`;
+          const choices = (tokens as Tokens.Code[]).map(({ lang = "" }, i) => {
+            const id = `${name}-${lang}`;
+            const checked = i === 0 ? " checked" : "";
+            const radio = `<input type="radio" name="${name}" id="${id}" value="${lang}"${checked}>`;
+            return `${radio}<label for="${id}">${ALTERNATIVES[lang]}</label>`;
+          });
+          const legend = '<legend class="for-readers">Language</legend>';
+          const code = this.parser.parse(tokens);
+          return `<fieldset class="tabs">${legend}${choices.join("")}\n${code}</fieldset>\n`;
+        },
+      },
+    ],
     renderer: {
       heading({ tokens, depth: level, text: source }: Tokens.Heading): string {
         const html = this.parser.parseInline(tokens);
@@ -59,15 +101,40 @@ export function renderMarkdown(text: string, links: Links): Rendered {
         return `<div class="table"><table>${parts}</table></div>\n`;
       },
       code({ text: code, lang = "" }: Tokens.Code): string {
-        const language = lang === "" ? "" : ` class="language-${escapeHtml(lang)}"`;
-        return `<div class="code"><pre><code${language}>${escapeHtml(code)}\n</code></pre></div>\n`;
+        return `<div class="code"><pre><code>${colored(code, lang)}\n</code></pre></div>\n`;
       },
       html({ text: html }: Tokens.HTML | Tokens.Tag): string {
         return COMMENT.test(html) ? "" : html;
       },
     },
   });
-  return { html: marked.parse(text, { async: false }), headings };
+  return { html: marked.parser(grouped(marked.lexer(text))), headings };
+}
+
+/** Joins blocks of code that follow each other, each in another language of the alternatives. */
+function grouped(tokens: readonly Token[]): Token[] {
+  const groups: Token[][] = [];
+  for (const token of tokens.filter(({ type }) => type !== "space")) {
+    const last = groups.at(-1);
+    const languages = last?.map(languageOf) ?? [];
+    const language = languageOf(token);
+    const continues = language !== null && !languages.includes(language) && languages[0] !== null;
+    if (continues && last !== undefined) last.push(token);
+    else groups.push([token]);
+  }
+  return groups.flatMap((group) =>
+    group.length === 1 ? group : [{ type: "alternatives", raw: "", tokens: group }],
+  );
+}
+
+/** Of a block of code whose language is one of the alternatives; null of all else. */
+function languageOf({ type, lang }: Token & { readonly lang?: string }): string | null {
+  return type === "code" && lang !== undefined && lang in ALTERNATIVES ? lang : null;
+}
+
+function colored(code: string, language: string): string {
+  if (highlighter.getLanguage(language) === undefined) return escapeHtml(code);
+  return highlighter.highlight(code, { language }).value;
 }
 
 /** The id of a heading, as on code hosts. */

@@ -9,7 +9,7 @@ import { slugOf } from "./markdown.ts";
 import { readPackageFile } from "./package-files.ts";
 import { readTexts } from "./schemas.ts";
 import { routeTable } from "../routes/table.ts";
-import { render, textOf } from "./site.ts";
+import { render, textOf } from "./render.ts";
 
 interface Section {
   /** With the fragment of its heading. */
@@ -68,13 +68,19 @@ function errorCodes(): readonly Section[] {
 function textIn(html: string): string {
   return html
     .replaceAll("<wbr>", "")
-    .replaceAll(/<[^>]*>/g, (tag) => (/^<\/?(?:code|a|strong|em)\b/.test(tag) ? "" : " "))
-    .replaceAll(/&(amp|lt|gt|quot);/g, (_, name: string) => CHARACTERS[name]!)
+    .replaceAll(/<[^>]*>/g, (tag) => (/^<\/?(?:code|a|strong|em|span)\b/.test(tag) ? "" : " "))
+    .replaceAll(/&(amp|lt|gt|quot|#x27);/g, (_, name: string) => CHARACTERS[name]!)
     .replaceAll(/\s+/g, " ")
     .trim();
 }
 
-const CHARACTERS: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"' };
+const CHARACTERS: Readonly<Record<string, string>> = {
+  amp: "&",
+  lt: "<",
+  gt: ">",
+  quot: '"',
+  "#x27": "'",
+};
 
 const index = [
   ...SOURCES.flatMap(({ path }) => sectionsOf(path, textOf(path))),

@@ -1,5 +1,5 @@
-/** Reads files of the package, and one of a development dependency for the build. */
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+/** Reads files of the package; for the build, writes some, and reads one of a development dependency. */
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 import { gzipSync } from "node:zlib";
@@ -24,6 +24,13 @@ export function mediaTypeOf(name: string): string {
 /** @param name - From the root of the package. */
 export function readPackageFile(name: string): Buffer {
   return readFileSync(path.join(ROOT, name));
+}
+
+/** For the build. @param name - From the root of the package; its folder is made. */
+export function writePackageFile(name: string, text: string): void {
+  const file = path.join(ROOT, name);
+  mkdirSync(path.dirname(file), { recursive: true });
+  writeFileSync(file, text);
 }
 
 /** @param name - Beside the entry of the module. */

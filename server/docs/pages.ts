@@ -1,7 +1,4 @@
-/**
- * The list of pages and files. A request can only name a path of this list, never a file. A start
- * needs no more than this: the renderer is loaded with the first page.
- */
+/** The list of pages and files. A request can only name a path of this list, never a file. */
 import type { FieldError } from "../../engine/results.ts";
 import { problemAnswer, type Refused, REPLIES } from "../http/answers.ts";
 import type { MenuEntry } from "./frame.ts";
@@ -113,6 +110,7 @@ export const SOURCES: readonly Source[] = [
   { group: "Guide", file: `${GUIDE}/overview.md`, path: "/docs" },
   { group: "Guide", file: `${GUIDE}/first-sale.md`, path: "/docs/first-sale" },
   { group: "Guide", file: `${GUIDE}/concepts.md`, path: "/docs/concepts" },
+  { group: "Guide", file: `${GUIDE}/calls.md`, path: "/docs/calls" },
   { group: "Guide", file: `${GUIDE}/holds.md`, path: "/docs/holds" },
   { group: "Guide", file: `${GUIDE}/checkout.md`, path: "/docs/checkout" },
   { group: "Guide", file: `${GUIDE}/retries.md`, path: "/docs/retries" },
@@ -145,10 +143,20 @@ export const ASSETS: Readonly<Record<string, string>> = {
 
 export const REFERENCE: MenuEntry = { path: "/docs/reference", title: "API reference" };
 
-export const DOCS_PATHS: readonly string[] = [
+/** Pages that the build makes. */
+export const PAGE_PATHS: readonly string[] = [
   ...SOURCES.map(({ path }) => path),
   ERRORS_PATH,
   ...ERROR_CODES.map(({ code }) => ERRORS_PATH + code),
   REFERENCE.path,
-  ...Object.values(ASSETS),
 ];
+
+/** The page at addresses that have none. It has no address of its own. */
+export const MISSING_PATH = "/missing";
+
+/** The file of a page that the build has made, from the root of the package. */
+export function pageFile(path: string): string {
+  return `dist/pages${path}${path.endsWith("/") ? "index" : ""}.html`;
+}
+
+export const DOCS_PATHS: readonly string[] = [...PAGE_PATHS, ...Object.values(ASSETS)];

@@ -13,6 +13,7 @@ const FILES = [
   "tsconfig.build.json",
   "vitest.config.ts",
   // The server reads them, and only `npm run build` makes them.
+  "dist/pages",
   "dist/reference.js.gz",
   "dist/search.json.gz",
   "dist/server/console",

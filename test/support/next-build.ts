@@ -11,7 +11,14 @@ export function buildNext(change: (formats: string) => string): string {
   for (const name of ["node_modules", "server", "README.md", "LICENSE"]) {
     fs.symlinkSync(path.join(ROOT, name), path.join(root, name));
   }
-  for (const name of ["engine", "persistence", "server", "reference.js.gz", "search.json.gz"]) {
+  for (const name of [
+    "engine",
+    "persistence",
+    "server",
+    "pages",
+    "reference.js.gz",
+    "search.json.gz",
+  ]) {
     fs.cpSync(path.join(ROOT, "dist", name), path.join(root, "dist", name), { recursive: true });
   }
   const manifest = fs.readFileSync(path.join(ROOT, "package.json"), "utf8");

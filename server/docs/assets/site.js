@@ -1,5 +1,6 @@
-// The script of the pages: search, copy buttons, keyboard access to wide boxes. Everything else of
-// a page works without it. The policy of the pages allows no inline script and no HTML from text.
+// The script of the pages: search, copy buttons, tabs that follow each other, keyboard access to wide
+// boxes. Everything else of a page works without it. The policy of the pages allows no inline script
+// and no HTML from text.
 
 const RESULTS_MAX = 12;
 const EXCERPT_LENGTH = 150;
@@ -70,6 +71,19 @@ for (const code of document.querySelectorAll("main pre > code")) {
     }, COPIED_MS);
   });
   code.parentElement?.before(button);
+}
+
+// Tabs: a language that is chosen once is shown everywhere on the page.
+
+/** @type {NodeListOf<HTMLInputElement>} */
+const choices = document.querySelectorAll(".tabs > input");
+for (const choice of choices) {
+  choice.addEventListener("change", () => {
+    const top = choice.getBoundingClientRect().top;
+    for (const other of choices) other.checked ||= other.value === choice.value;
+    // The blocks above have other heights now.
+    scrollBy(0, choice.getBoundingClientRect().top - top);
+  });
 }
 
 // Search.

@@ -6,6 +6,7 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startServer } from "../../support/server-process.ts";
+import { PRINTED, shopCallsIn, shopOf } from "../../support/shop-calls.ts";
 
 const CONFIG = "server/client/api-extractor.json";
 const REPORT = "server/client/client.api.md";
@@ -58,17 +59,15 @@ describe("@frontrow/client, packed and installed in an empty project", () => {
     expect(stdout.trim()).toBe("true,true");
   });
 
-  test("TypeScript accepts a program that uses it", async () => {
-    const program =
-      'import { CommandClient } from "@frontrow/client";\n' +
-      "export const isSold = async (client: CommandClient, eventId: string): Promise<boolean> =>\n" +
-      "  (await client.sale({ eventId, seats: [{ id: 1 }] })).ok;\n";
-    writeFileSync(path.join(project, "program.mts"), program);
+  test("the calls of a shop in TypeScript → the compiler accepts them; the lines of the guide", async () => {
+    writeFileSync(path.join(project, "shop.mts"), shopCallsIn("ts"));
     const tsc = path.resolve("node_modules/typescript/bin/tsc");
     const types = ["--types", "node", "--typeRoots", path.resolve("node_modules/@types")];
-    const modules = ["--module", "node16", "--target", "es2023", "--strict", "--noEmit", ...types];
-    const { stdout } = await inProject(process.execPath, tsc, ...modules, "program.mts");
-    expect(stdout).toBe("");
+    const modules = ["--module", "node16", "--target", "es2023", "--strict", ...types];
+    expect((await inProject(process.execPath, tsc, ...modules, "shop.mts")).stdout).toBe("");
+    const env = { ...process.env, ...shopOf(await startServer({ args: ["--demo"] })) };
+    const { stdout, stderr } = await run(process.execPath, ["shop.mjs"], { cwd: project, env });
+    expect([stdout.trim().split("\n"), stderr]).toEqual([PRINTED, ""]);
   });
 
   test("a bundle for browsers has no file for Node, and the package no dependency", async () => {

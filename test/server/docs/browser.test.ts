@@ -176,6 +176,37 @@ test("without JavaScript → no copy button and no search; the page is whole", a
   expect(await page.locator("main pre").first().isVisible()).toBe(true);
   expect(await page.locator(".search").isVisible()).toBe(false);
   expect(await page.locator("button").count()).toBe(0);
+
+  await page.goto(`${url}/docs/calls`);
+  const first = page.locator(".tabs").first();
+  await first.getByText("Python", { exact: true }).click();
+  expect(await first.locator("pre:visible").allTextContents()).toEqual([
+    expect.stringMatching(/^import json\n/),
+  ]);
+  expect(await page.locator(".tabs pre:visible").count()).toBe(await page.locator(".tabs").count());
+});
+
+test("Python is chosen by keyboard at the last step → all steps show it, none moves away", async () => {
+  const { page } = await openDocs("/docs/calls");
+  const last = page.locator(".tabs").last();
+  await last.locator("input").first().focus();
+  const topOf = async () => (await last.boundingBox())!.y;
+  const top = await topOf();
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("ArrowRight");
+  await expect.poll(() => page.locator(".tabs input:checked[value=python]").count()).toBe(8);
+  expect(await page.locator(".tabs pre:visible").count()).toBe(8);
+  expect(Math.abs((await topOf()) - top)).toBeLessThan(2);
+  for (const { size, theme } of LOOKS) {
+    // oxlint-disable-next-line no-await-in-loop -- one picture after the other
+    await page.setViewportSize(size);
+    // oxlint-disable-next-line no-await-in-loop
+    await page.emulateMedia({ colorScheme: theme });
+    // oxlint-disable-next-line no-await-in-loop
+    await picture(page, `docs-python-${size.width}-${theme}`);
+    // oxlint-disable-next-line no-await-in-loop
+    expect([size.width, theme, await accessibilityFaults(page)]).toEqual([size.width, theme, []]);
+  }
 });
 
 test("docs and console lead to each other", async () => {

@@ -22,8 +22,9 @@ test.each(CODES)("the page of %s has its status, cause, advice and an example", 
   expect(text).toContain(`<h1 id="${code.toLowerCase()}">${code}</h1>`);
   expect(text).toContain(`<strong>${status}</strong>`);
   expect(text).toMatch(/id="what-the-client-does"[^]*id="example"/);
-  const [, example = ""] = /<pre><code class="language-json">([^<]*)</.exec(text) ?? [];
-  const problem = JSON.parse(example.replaceAll("&quot;", '"')) as ProblemBody;
+  const [, example = ""] = /<pre><code>([^]*?)<\/code>/.exec(text)!;
+  const json = example.replaceAll(/<[^>]*>/g, "").replaceAll("&quot;", '"');
+  const problem = JSON.parse(json) as ProblemBody;
   expect(problem).toMatchObject({ type: `/docs/errors/${code}`, status, errorCode: code });
   expect(Object.keys(problem)).toEqual(Object.keys((await server.call("GET", "/no")).body));
 });

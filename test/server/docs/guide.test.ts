@@ -4,7 +4,9 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { promisify } from "node:util";
-import { expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { describeWith } from "../../support/programs.ts";
+import { PRINTED, shopCallsIn, shopOf } from "../../support/shop-calls.ts";
 import { startServer, temporaryFolder } from "../../support/server-process.ts";
 
 const GUIDE = "server/docs/guide";
@@ -39,6 +41,23 @@ test("the first sale stops at a refusal and shows it", async () => {
     code: 1,
     stdout: "",
     stderr: expect.stringMatching(/returned error: 403\n.*"errorCode":"ACCESS_DENIED"/) as string,
+  });
+});
+
+describe.each([
+  ["curl", "sh", ["bash", "-e", "-c"], "jq"],
+  ["Python", "python", ["python3", "-c"], "python3"],
+] as const)("the calls of a shop in %s", (_, language, [program, ...flags], needed) => {
+  describeWith([needed], "on a server with a demo", () => {
+    test("map, lock, refusal, unlock, sale, changes, listing → the lines of the guide", async () => {
+      const env = { ...process.env, ...shopOf(await startServer({ args: ["--demo"] })) };
+      const run = promisify(execFile)(program, [...flags, shopCallsIn(language)], { env });
+      const { stdout, stderr } = await run;
+      expect(stderr).toBe("");
+      // curl shows an answer as it comes, without an end of line.
+      const lines = stdout.replaceAll("true", "true\n").split("\n");
+      expect(lines.filter((line) => line !== "")).toEqual(PRINTED);
+    });
   });
 });
 

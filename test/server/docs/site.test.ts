@@ -157,15 +157,69 @@ test("the menu begins with the pages for a shop; those about several hosts are t
   const groups = menu.split("<h2>").slice(1);
   const names = groups.map((group) => group.split("<")[0]);
   expect(names).toEqual(["Guide", "Reference", "Operation", "Hosts"]);
-  const first = targets(groups[0]!, "href").slice(0, 6);
+  const first = targets(groups[0]!, "href").slice(0, 7);
   expect(first).toEqual(
-    ["", "/first-sale", "/concepts", "/holds", "/checkout", "/retries"].map(
+    ["", "/first-sale", "/concepts", "/calls", "/holds", "/checkout", "/retries"].map(
       (path) => `/docs${path}`,
     ),
   );
   expect(targets(groups.at(-1)!, "href")).toEqual(
     expect.arrayContaining(["/docs/gateways", "/docs/cluster", "/docs/cells"]),
   );
+});
+
+/** Contrast of two colours by WCAG, such as 4.5. */
+function contrast(one: string, other: string): number {
+  const luminance = (color: string) => {
+    const full = color.length === 4 ? color.replaceAll(/[\da-f]/g, "$&$&") : color;
+    const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
+      const part = Number.parseInt(full.slice(at, at + 2), 16) / 255;
+      return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  };
+  const [dark = 0, bright = 0] = [luminance(one), luminance(other)].sort((a, b) => a - b);
+  return (bright + 0.05) / (dark + 0.05);
+}
+
+test("code has colours without a style of its own; each is legible in light and in dark", async () => {
+  const { text } = await server.call<string>("GET", "/docs/style.css");
+  const colorsIn = (css: string) =>
+    new Map(
+      [...css.matchAll(/(--[\w-]+): (#[\da-f]+);/g)].map(([, name, color]) => [name!, color!]),
+    );
+  const [light = "", dark = ""] = text.split("prefers-color-scheme: dark");
+  const looks = [colorsIn(light), colorsIn(dark)];
+  for (const look of looks) {
+    const faint = [...look]
+      .filter(([name]) => name.startsWith("--code-"))
+      .map(([name, color]) => [name, contrast(color, look.get("--raised")!)] as const);
+    expect(faint).toHaveLength(6);
+    expect(faint.filter(([, ratio]) => ratio < 4.5)).toEqual([]);
+  }
+  const used = new Set(
+    pages.flatMap(({ text: html }) =>
+      [...html.matchAll(/class="(hljs-\w+)/g)].map(([, name]) => name!),
+    ),
+  );
+  expect(used.size).toBeGreaterThan(10);
+  const plain = [...used].filter((name) => !new RegExp(`\\.${name}\\b`).test(text));
+  expect(plain.sort()).toEqual(["hljs-doctag", "hljs-function", "hljs-params", "hljs-punctuation"]);
+});
+
+test("calls in several languages → a choice without script: one radio button and one block for each", () => {
+  const { text } = pages.find(({ path }) => path === "/docs/calls")!;
+  const groups = text.split('<fieldset class="tabs">').slice(1);
+  expect(groups).toHaveLength(8);
+  for (const group of groups) {
+    const [inside = ""] = group.split("</fieldset>");
+    const names = [...inside.matchAll(/<label for="[^"]*">([^<]*)</g)].map(([, name]) => name);
+    expect(names).toEqual(["curl", "TypeScript", "Python"]);
+    expect(inside.split('<div class="code">')).toHaveLength(4);
+    expect(inside.split(" checked>")).toHaveLength(2);
+  }
+  const ids = targets(text, "id");
+  expect(new Set(ids).size).toBe(ids.length);
 });
 
 test("the API reference keeps the key, opens no group, and asks nobody else", () => {
