@@ -198,6 +198,8 @@ export const LAYOUT = exactObject({
   seats: optional(list(SEAT)),
   shapes: optional(list(SHAPE)),
   clientViewBox: optional(RECORD),
+  /** Ignored: an answer of this call may be sent back. */
+  inUse: optional(ANYTHING),
 });
 /** A layout, or the part of it that changes: objects that are not sent stay as they are. */
 export type LayoutBody = TypeOf<typeof LAYOUT>;
@@ -326,7 +328,13 @@ export const REPLY = object({
   status: integer(),
   /** Null when it is a layout, or is not kept: then a retry is refused. */
   body: orNull(TEXT),
-  layout: whenSet(object({ schemaId: LONG, version: integer() })),
+  layout: whenSet(
+    object({
+      schemaId: LONG,
+      version: integer(),
+      inUse: object({ renamed: integer(), moved: integer() }),
+    }),
+  ),
 });
 export type ReplyBody = TypeOf<typeof REPLY>;
 

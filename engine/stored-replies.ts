@@ -13,10 +13,20 @@ const ROW_BYTES = 320;
 /** Disk space for a body, besides its text. */
 const BODY_BYTES = 512;
 
+/** Numbers of LOCKED, SOLD and BLOCKED seats with another label, once for each event. */
+export interface SeatsInUse {
+  /** In their row. */
+  readonly renamed: number;
+  /** In another row than before. */
+  readonly moved: number;
+}
+
 /** A layout as it was after one of its changes. */
 export interface LayoutVersion {
   readonly schemaId: number;
   readonly version: number;
+  /** Of that change. */
+  readonly inUse: SeatsInUse;
 }
 
 /** The first reply to a request with an `Idempotency-Key`, repeated for later ones. */

@@ -28,7 +28,7 @@ import {
   type Answer,
   FrontResult,
   jsonAnswer,
-  layoutAnswer,
+  layoutPutAnswer,
   NOT_READY,
   type Problem,
   problemAnswer,
@@ -502,14 +502,15 @@ export class Idempotency implements KeyedRequests {
     const { id, body, bodyLength, layout } = reply;
     if (body !== null) return this.#show(reply, body, isConfidential);
     if (layout !== undefined) {
-      const { schemaId, version } = layout;
+      const { schemaId, version, inUse } = layout;
       const rowNow = () => engine.state.catalog.layouts.get(schemaId);
       const isSame = () => rowNow()?.version === version;
-      if (!isSame()) return this.#gone();
+      const row = rowNow();
+      if (row === undefined || !isSame()) return this.#gone();
       const { layouts } = this.#services;
-      if (!layouts.isLarge(schemaId)) return layoutAnswer(schemaId, rowNow());
+      if (!layouts.isLarge(schemaId)) return layoutPutAnswer(row, inUse);
       // It may have changed while it waited for its turn.
-      return layouts.show(schemaId).then((shown) => (isSame() ? shown : this.#gone()));
+      return layouts.show(schemaId, inUse).then((shown) => (isSame() ? shown : this.#gone()));
     }
     if (bodyLength === undefined) return this.#gone();
     const recent = replies.find(id);

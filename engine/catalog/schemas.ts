@@ -28,6 +28,7 @@ import {
   type GoneObjects,
   type Original,
   prepareLayout,
+  type RelabelledSeats,
 } from "../layout/change.ts";
 import type { LayoutDocument } from "../layout/document.ts";
 import { EMPTY_DOCUMENT, type Layout, seatIndexOf } from "../layout/layout.ts";
@@ -47,6 +48,7 @@ import {
   refuseInvalid,
   Result,
 } from "../results.ts";
+import type { SeatsInUse } from "../stored-replies.ts";
 import {
   ANYTHING,
   BOOLEAN,
@@ -233,7 +235,7 @@ function copyName(name: string): string {
 
 // The layout of a schema: put atomically, and refused while inventory would be lost.
 
-const { ACTIVE } = SeatState;
+const { ACTIVE, LOCKED, SOLD, BLOCKED } = SeatState;
 
 /** The versions of the stored layout that a change is made for; null for any. */
 const VERSIONS = optional(list(integer({ minimum: 0 })));
@@ -253,12 +255,12 @@ export function refuseOtherVersion(
 
 export const LAYOUT_COMMANDS = {
   /**
-   * Merges the sent layout into the stored one. Answers the whole document. A layout without
-   * changes writes nothing.
+   * Merges the sent layout into the stored one. Answers the whole document, and the number of seats
+   * in use with another label. A layout without changes writes nothing.
    *
    * @returns PRECONDITION_FAILED when the stored layout has none of the `versions`, INVENTORY_IN_USE
    * when a removed seat or area is held, sold or blocked in an event and `forceDelete` is false.
-   * Cost: O(seats of the layout + removed seats × events of the schema).
+   * Cost: O(seats of the layout + removed and relabelled seats × events of the schema).
    */
   putLayout: command({
     members: { schemaId: LONG, body: LAYOUT, forceDelete: BOOLEAN, versions: VERSIONS },
@@ -276,24 +278,41 @@ export const LAYOUT_COMMANDS = {
       const prepared = prepareLayout(before, body, { nextId, timeMs });
       const { errors, isChanged } = prepared;
       if (errors.length > 0) return refuseInvalid(errors);
-      if (stored !== undefined && !isChanged) return grant(null, stored);
+      if (stored !== undefined && !isChanged) {
+        return grant(null, { ...before, inUse: NONE_IN_USE });
+      }
       const ready = { ...prepared, firstId: nextId };
-      return grantLayout(state, { caller, forceDelete, timeMs }, schema, ready);
+      const inUse = relabelledInUse(state, schemaId, ready);
+      const shown: StoredLayout = { ...prepared.document, inUse };
+      return grantLayout(state, { caller, forceDelete, timeMs }, { schema, ready, shown });
     },
   }),
 };
+
+/** A layout after its change. */
+export interface StoredLayout extends LayoutDocument {
+  readonly inUse: SeatsInUse;
+}
+
+const NONE_IN_USE: SeatsInUse = { renamed: 0, moved: 0 };
 
 /** Built in another thread, or not built yet. */
 type Built<Ready extends { readonly made: MadeLayout }> = Omit<Ready, "made"> &
   Partial<Pick<Ready, "made">>;
 
+interface Granted<Shown> {
+  readonly schema: SchemaRow;
+  readonly ready: Built<Omit<ReadyLayout, "base">>;
+  /** The value of the command. */
+  readonly shown: Shown;
+}
+
 /** The grant of a merged and checked layout, unless inventory would be lost. */
-function grantLayout(
+function grantLayout<Shown>(
   state: State,
   { caller, forceDelete, timeMs }: CommandWith<{ forceDelete: boolean; timeMs: number }>,
-  schema: SchemaRow,
-  ready: Built<Omit<ReadyLayout, "base">>,
-): Decision<LayoutDocument> {
+  { schema, ready, shown }: Granted<Shown>,
+): Decision<Shown> {
   const { layouts, zoneAssignments } = state.catalog;
   const { document, made, goneIds } = ready;
   const lost = forceDelete ? [] : goneInUse(state, schema.id, ready);
@@ -315,7 +334,38 @@ function grantLayout(
     schema.id,
     goneIds.filter((id) => zoned.has(id)),
   );
-  return grantChange(state, caller, { newIds: newIdsOf(state, ready), puts, zones }, document);
+  return grantChange(state, caller, { newIds: newIdsOf(state, ready), puts, zones }, shown);
+}
+
+/** Seats in use with another label, once for each event. */
+function relabelledInUse(
+  state: State,
+  schemaId: number,
+  { movedIds, renamedIds }: RelabelledSeats,
+): SeatsInUse {
+  if (movedIds.length + renamedIds.length === 0) return NONE_IN_USE;
+  let layout: Layout | null = null;
+  let [moved, renamed] = [new Uint32Array(), new Uint32Array()];
+  const counts = { renamed: 0, moved: 0 };
+  for (const event of state.catalog.events.values()) {
+    if (event.schemaId !== schemaId) continue;
+    // Not migrated for this: earlier changes left the state of a seat that is still in the layout.
+    const partition = state.partitions.peek(event.partition)!;
+    if (layout !== partition.layout) {
+      layout = partition.layout;
+      [moved, renamed] = [seatsOf(layout, movedIds), seatsOf(layout, renamedIds)];
+    }
+    counts.renamed += countInUse(partition, renamed);
+    counts.moved += countInUse(partition, moved);
+  }
+  return counts;
+}
+
+function countInUse({ state, seatsIn }: Partition, seats: Uint32Array): number {
+  let count = 0;
+  if (seatsIn[LOCKED]! + seatsIn[SOLD]! + seatsIn[BLOCKED]! === 0) return count;
+  for (const seat of seats) if (state[seat]! > ACTIVE) count++;
+  return count;
 }
 
 /** Removed seats and areas in use in an event; the first thousand. */
@@ -334,16 +384,15 @@ function goneInUse(
     const partition = state.partitionOf(event);
     // They are searched for once: all events of a schema have its layout.
     if (layout !== partition.layout) goneSeats = seatsOf((layout = partition.layout), goneIds);
-    for (const id of seatsInUse(partition, goneSeats)) errors.push(inUse("seats", id, event.id));
-    for (const id of areasInUse(partition, goneAreaIds))
-      errors.push(inUse("sectors", id, event.id));
+    for (const id of seatsInUse(partition, goneSeats)) errors.push(lost("seats", id, event.id));
+    for (const id of areasInUse(partition, goneAreaIds)) errors.push(lost("sectors", id, event.id));
     if (errors.length >= INVENTORY_ERRORS_MAX) break;
   }
   return errors.slice(0, INVENTORY_ERRORS_MAX);
 }
 
 /** @returns Indexes of the seats among the ids. */
-function seatsOf(layout: Layout, ids: readonly number[]): Uint32Array {
+function seatsOf(layout: Layout, ids: readonly number[]): Uint32Array<ArrayBuffer> {
   return Uint32Array.from(ids, (id) => seatIndexOf(layout, id)).filter((seat) => seat !== NONE);
 }
 
@@ -359,7 +408,7 @@ function areasInUse(partition: Partition, ids: readonly number[]): readonly numb
   return ids.filter((id) => isAreaInUse(partition, partition.layout.areaIndexes.get(id)!));
 }
 
-function inUse(field: string, id: number, eventId: string): FieldError {
+function lost(field: string, id: number, eventId: string): FieldError {
   const message = `is held, sold or blocked in event ${eventId}: keep it, or free it first`;
   return { field, code: "INVENTORY_IN_USE", message, rejectedValue: id };
 }
@@ -374,7 +423,7 @@ interface NewIds {
   readonly newIds: number;
 }
 
-export interface ReadyLayout extends GoneObjects, NewIds {
+export interface ReadyLayout extends GoneObjects, RelabelledSeats, NewIds {
   /** The stored row at the base; undefined for none. */
   readonly base: LayoutRow | undefined;
   readonly document: LayoutDocument;
@@ -413,7 +462,10 @@ function hasSameRows(a: readonly object[], b: readonly object[]): boolean {
 }
 
 export const INSTALL_COMMANDS = {
-  /** Otherwise like `putLayout`. Cost: O(removed objects × events of the schema). */
+  /**
+   * Otherwise like `putLayout`. Answers only the numbers of seats in use with another label. Cost:
+   * O(removed and relabelled objects × events of the schema).
+   */
   installLayout: command({
     isInternal: true,
     members: { schemaId: LONG, ready: ANYTHING as Shape<ReadyLayout>, forceDelete: BOOLEAN },
@@ -422,7 +474,8 @@ export const INSTALL_COMMANDS = {
       const schema = ownRow(state.catalog.schemas.get(schemaId), caller, "schema");
       if (isRefused(schema)) return schema;
       assert(isCurrentLayout(state, schemaId, ready), "an installed layout is current");
-      return grantLayout(state, { caller, forceDelete, timeMs }, schema, ready);
+      const shown = relabelledInUse(state, schemaId, ready);
+      return grantLayout(state, { caller, forceDelete, timeMs }, { schema, ready, shown });
     },
   }),
 

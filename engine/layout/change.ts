@@ -34,7 +34,15 @@ export interface GoneObjects {
   readonly goneAreaIds: readonly number[];
 }
 
-export interface PreparedLayout extends GoneObjects, MergedLayout {}
+/** Seats of the stored layout with another label in the new one. */
+export interface RelabelledSeats {
+  /** Ids of seats in another row than before. */
+  readonly movedIds: readonly number[];
+  /** Ids of seats in their row: they, it or its section have another name. */
+  readonly renamedIds: readonly number[];
+}
+
+export interface PreparedLayout extends GoneObjects, RelabelledSeats, MergedLayout {}
 
 /** The source of new ids and guids. */
 interface Next {
@@ -55,7 +63,8 @@ export function prepareLayout(
   const { document, isChanged, newIds, errors: conflicts } = mergeLayout(stored, body, next);
   const errors = conflicts.length > 0 ? conflicts : checkDocument(document, { stored, body });
   if (errors.length > 0 || !isChanged) {
-    return { document, isChanged, newIds, goneIds: [], goneAreaIds: [], errors };
+    const none = { goneIds: [], goneAreaIds: [], movedIds: [], renamedIds: [] };
+    return { document, isChanged, newIds, ...none, errors };
   }
   const kept = new Set(objectIds(document));
   const count = document.sectors.length + document.rows.length + document.seats.length;
@@ -64,7 +73,38 @@ export function prepareLayout(
   goneIds.sort((a, b) => a - b);
   const areas = new Set(areaIds(document));
   const goneAreaIds = areaIds(stored).filter((id) => !areas.has(id));
-  return { document, isChanged, newIds, goneIds, goneAreaIds, errors };
+  const relabelled = relabelledSeats(stored, document);
+  return { document, isChanged, newIds, goneIds, goneAreaIds, ...relabelled, errors };
+}
+
+function relabelledSeats(stored: LayoutDocument, document: LayoutDocument): RelabelledSeats {
+  const [rowsBefore, rows] = [labelledRows(stored), labelledRows(document)];
+  const seatsBefore = new Map(stored.seats.map((seat) => [seat.id, seat]));
+  const movedIds: number[] = [];
+  const renamedIds: number[] = [];
+  for (const { id, name, rowGuid } of document.seats) {
+    const before = seatsBefore.get(id);
+    if (before === undefined) continue;
+    const row = rows.get(lowerGuid(rowGuid));
+    const rowBefore = rowsBefore.get(lowerGuid(before.rowGuid));
+    assert(
+      row !== undefined && rowBefore !== undefined,
+      "every seat of a checked layout has a row",
+    );
+    if (name === before.name && row.label === rowBefore.label) continue;
+    (row.id === rowBefore.id ? renamedIds : movedIds).push(id);
+  }
+  return { movedIds, renamedIds };
+}
+
+/** @returns By guid: the row's id, and its label with that of its section. */
+function labelledRows({ sectors, rows }: LayoutDocument) {
+  const names = new Map(sectors.map(({ guid, name }) => [lowerGuid(guid), name]));
+  const labelled = rows.map(({ id, guid, sectorGuid, rowNumber }) => {
+    const label = `${names.get(lowerGuid(sectorGuid))}${KEY_SEPARATOR}${rowNumber}`;
+    return [lowerGuid(guid), { id, label }] as const;
+  });
+  return new Map(labelled);
 }
 
 function areaIds({ sectors }: LayoutDocument): number[] {

@@ -176,6 +176,8 @@ export const LAYOUT = object({
   seats: list(SEAT),
   shapes: list(RECORD),
   clientViewBox: orNull(RECORD),
+  /** Of a change. */
+  inUse: whenSet(object({ renamed: COUNT, moved: COUNT })),
 });
 
 const EVENT_MEMBERS = {

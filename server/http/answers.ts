@@ -3,8 +3,9 @@ import { promisify } from "node:util";
 import { gunzipSync, gzip } from "node:zlib";
 import type { LayoutRow } from "../../engine/catalog.ts";
 import { EMPTY_DOCUMENT } from "../../engine/layout/layout.ts";
+import { plainDocument } from "../../engine/layout/packed.ts";
 import { type FieldError, Result } from "../../engine/results.ts";
-import type { LayoutVersion } from "../../engine/stored-replies.ts";
+import type { LayoutVersion, SeatsInUse } from "../../engine/stored-replies.ts";
 import { localDateTime, NumberLiteral } from "./json.ts";
 import type { SocketHandler, SocketOpening } from "./sockets.ts";
 
@@ -166,9 +167,14 @@ export function varying(shown: Answer, names: string): Answer {
 }
 
 /** The layout of a schema; an empty one when none is stored. */
-export function layoutAnswer(schemaId: number, row: LayoutRow | undefined): Answer {
-  const layout = { schemaId, version: row?.version ?? 0 };
-  return withVersion({ ...answer(200, row?.document ?? EMPTY_DOCUMENT), layout }, layout.version);
+export function layoutAnswer(row: LayoutRow | undefined): Answer {
+  return withVersion(answer(200, row?.document ?? EMPTY_DOCUMENT), row?.version ?? 0);
+}
+
+/** The answer of a PUT of a layout. */
+export function layoutPutAnswer({ id, document, version }: LayoutRow, inUse: SeatsInUse): Answer {
+  const shown = answer(200, { ...plainDocument(document), inUse });
+  return withVersion({ ...shown, layout: { schemaId: id, version, inUse } }, version);
 }
 
 /** A strong entity tag: a layout of one version is always the same text. */

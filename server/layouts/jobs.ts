@@ -7,9 +7,11 @@ import {
   checkDrawing,
   type Copy,
   copyOriginal,
+  type GoneObjects,
   type Original,
   type PreparedLayout,
   prepareLayout,
+  type RelabelledSeats,
 } from "../../engine/layout/change.ts";
 import {
   documentBytes,
@@ -23,6 +25,7 @@ import { buildLayout, EMPTY_DOCUMENT, type Layout } from "../../engine/layout/la
 import { columnsOf, type LayoutColumns } from "../../engine/layout/packed.ts";
 import type { ZonesOfSchema } from "../../engine/layout/zones.ts";
 import type { FieldError } from "../../engine/results.ts";
+import type { SeatsInUse } from "../../engine/stored-replies.ts";
 import {
   serve,
   type ThreadPort,
@@ -369,8 +372,8 @@ interface Jobs {
     readonly original: Omit<Original, "document">;
     readonly next: Next;
   };
-  /** The layout as JSON. */
-  readonly show: { readonly stored: Uint8Array };
+  /** The layout as JSON, with room for `withInUse` or without. */
+  readonly show: { readonly stored: Uint8Array; readonly hasRoom: boolean };
   readonly showGroups: {
     readonly stored: Uint8Array;
     readonly schemaId: number;
@@ -393,7 +396,10 @@ interface Made {
   readonly columns: LayoutColumns;
 }
 
-/** The layout of a body: not valid, as it is stored already, or new. */
+/**
+ * The layout of a body: not valid, as it is stored already, or new. `json` has room for
+ * `withInUse`.
+ */
 export type Prepared =
   | { readonly kind: "malformed"; readonly reason: string }
   | { readonly kind: "invalid"; readonly errors: readonly FieldError[] }
@@ -402,8 +408,7 @@ export type Prepared =
       readonly kind: "new";
       readonly json: Uint8Array;
       readonly newIds: number;
-      readonly goneIds: readonly number[];
-      readonly goneAreaIds: readonly number[];
+      readonly seats: GoneObjects & RelabelledSeats;
       /** The body, packed: the layout may have to be prepared again. */
       readonly body: Uint8Array;
     });
@@ -431,7 +436,7 @@ function doJob(job: JobOf<JobKind>, packing: Packing): ResultOf<JobKind> {
     case "copy":
       return copy(job, packing);
     case "show":
-      return packing.unpack(job.stored, copyOf);
+      return packing.unpack(job.stored, (json) => copyOf(json, job.hasRoom ? IN_USE_BYTES_MAX : 0));
     case "showGroups": {
       const { schemaId, zones, parentId, type } = job;
       const groups = groupViews(schemaId, packing.read(job.stored), zones)
@@ -456,12 +461,14 @@ function prepare(job: Jobs["prepare"], packing: Packing): Prepared {
   // Nothing here refers to the body or the stored layout, which take as much memory as the result.
   const merged = merge(job, packing);
   if ("kind" in merged) return merged;
-  const { document, isChanged, newIds, goneIds, goneAreaIds, sent } = merged;
-  const json = jsonOf(document);
+  const { document, isChanged, newIds, sent, ...ids } = merged;
+  const json = jsonOf(document, IN_USE_BYTES_MAX);
   if (!isChanged) return { kind: "same", json };
+  const { goneIds, goneAreaIds, movedIds, renamedIds } = ids;
+  const seats = { goneIds, goneAreaIds, movedIds, renamedIds };
   const columns = columnsOf(buildLayout(document));
-  const made = { packed: packing.pack(json), columns, json };
-  return { kind: "new", ...made, newIds, goneIds, goneAreaIds, body: sent };
+  const packed = packing.pack(json.subarray(0, json.length - IN_USE_BYTES_MAX));
+  return { kind: "new", packed, columns, json, newIds, seats, body: sent };
 }
 
 type Refused = Extract<Prepared, { readonly kind: "malformed" | "invalid" }>;
@@ -517,21 +524,44 @@ function copy({ stored, original, next }: Jobs["copy"], packing: Packing): Resul
   return { packed, columns, copy: rest };
 }
 
-function jsonOf(document: LayoutDocument): Buffer {
+/** @param room - Bytes behind the JSON. */
+function jsonOf(document: LayoutDocument, room = 0): Buffer {
   const bytes = documentBytes(document);
-  const json = bytes < LONG_BYTES ? Buffer.allocUnsafeSlow(bytes) : Buffer.from(pagesFor(bytes));
+  const json = Buffer.from(ownMemory(bytes + room));
   let length = 0;
   for (const piece of jsonPieces(document)) length += json.write(piece, length);
-  assert(length === json.length, "a layout is written to its last byte");
+  assert(length === bytes, "a layout is written to its last byte");
   return json;
 }
 
-/** In memory of its own, which can move to another thread. */
-function copyOf(json: Uint8Array): Uint8Array {
-  if (json.length < LONG_BYTES) return Uint8Array.from(json);
-  const copied = new Uint8Array(pagesFor(json.length));
+/** @param room - Bytes behind the copy. */
+function copyOf(json: Uint8Array, room: number): Uint8Array {
+  const copied = new Uint8Array(ownMemory(json.length + room));
   copied.set(json);
   return copied;
+}
+
+/** Memory that can move to another thread. */
+function ownMemory(bytes: number): ArrayBuffer {
+  return bytes < LONG_BYTES ? new ArrayBuffer(bytes) : pagesFor(bytes);
+}
+
+/** Room behind the JSON of a layout: two numbers of 16 digits, and their names. */
+const IN_USE_BYTES_MAX = 64;
+
+/**
+ * The answer of a PUT, in the same memory: the numbers are known only once the layout is installed.
+ *
+ * @param json - A layout, and room behind it.
+ */
+export function withInUse(json: Uint8Array, inUse: SeatsInUse): Uint8Array {
+  const bytes = Buffer.from(json.buffer, json.byteOffset, json.length);
+  const end = json.length - IN_USE_BYTES_MAX - 1;
+  assert(bytes[end] === "}".charCodeAt(0), "the room is behind the last brace of a layout");
+  const { renamed, moved } = inUse;
+  const tail = `,"inUse":${JSON.stringify({ renamed, moved })}}`;
+  assert(end + tail.length <= bytes.length, "the room is enough for two numbers");
+  return json.subarray(0, end + bytes.write(tail, end));
 }
 
 function bytesOf(value: unknown): Uint8Array {

@@ -16,6 +16,7 @@ import {
   refuseOtherVersion,
 } from "../../engine/catalog/schemas.ts";
 import { isGranted, isRefused, refuse, refuseInvalid, Result } from "../../engine/results.ts";
+import type { LayoutVersion, SeatsInUse } from "../../engine/stored-replies.ts";
 import { inSlices } from "../api/overload.ts";
 import {
   type Answer,
@@ -28,7 +29,14 @@ import {
 import type { LongBody } from "../http/front.ts";
 import { NumberLiteral } from "../http/json.ts";
 import { freePages } from "../http/limits.ts";
-import type { JobKind, JobOf, MetadataOptions, Prepared, ResultOf } from "./jobs.ts";
+import {
+  type JobKind,
+  type JobOf,
+  type MetadataOptions,
+  type Prepared,
+  type ResultOf,
+  withInUse,
+} from "./jobs.ts";
 import type { LayoutThreads } from "./layout-thread.ts";
 
 // The geometries that were asked for last. A geometry never changes within a version.
@@ -192,8 +200,9 @@ export class LargeLayouts {
         return void early.push(claimed);
       }
       if (prepared.kind === "same") {
-        const layout = { schemaId: command.schemaId, version: base?.version ?? 0 };
-        return withVersion(jsonBytes(200, prepared.json, layout), layout.version);
+        const { version = 0 } = base ?? {};
+        const inUse = { renamed: 0, moved: 0 };
+        return putAnswer(prepared.json, { schemaId: command.schemaId, version, inUse });
       }
       again = { parts: [prepared.body], isPacked: true, claim: () => null };
       return this.#install(command, { prepared, base, firstId });
@@ -209,15 +218,14 @@ export class LargeLayouts {
     { caller, schemaId, forceDelete }: LayoutPut,
     { prepared, base, firstId }: Installation,
   ): Promise<Handled | null> {
-    const { packed, columns, newIds, goneIds, goneAreaIds, json } = prepared;
+    const { packed, columns, newIds, seats, json } = prepared;
     const made = { layout: layoutOfColumns(columns) };
     const document = this.#packer.packed(packed);
-    const gone = { goneIds, goneAreaIds };
-    const ready = { base, firstId, newIds, document, made, ...gone };
+    const ready = { base, firstId, newIds, document, made, ...seats };
     // The result has taken a while to receive: what the engine does with it is another turn.
     await turn();
     // Whether removed seats are in use is asked of events on the present layout.
-    if (goneIds.length + goneAreaIds.length > 0) await inSlices(this.#settle());
+    if (seats.goneIds.length + seats.goneAreaIds.length > 0) await inSlices(this.#settle());
     const { state } = this.#engine;
     const isOwn = this.#isOwn({ caller, schemaId });
     const isCurrent = !isOwn || isCurrentLayout(state, schemaId, ready);
@@ -228,7 +236,7 @@ export class LargeLayouts {
       return outcome;
     }
     const { version } = state.catalog.layouts.get(schemaId)!;
-    return withVersion(jsonBytes(200, json, { schemaId, version }), version);
+    return putAnswer(json, { schemaId, version, inUse: outcome.value });
   }
 
   *#settle(): Generator<void, void> {
@@ -295,13 +303,19 @@ export class LargeLayouts {
     return { number: number + 1, idGap: ID_GAP + taken * ID_GAP_TIMES };
   }
 
-  /** The whole layout. */
-  async show(schemaId: number): Promise<Handled> {
+  /**
+   * The whole layout.
+   *
+   * @param inUse - Of the PUT whose answer is repeated.
+   */
+  async show(schemaId: number, inUse?: SeatsInUse): Promise<Handled> {
     let version = 0;
-    const shown = await this.#show("show", schemaId, () => {
+    const make = () => {
       version = this.#engine.state.catalog.layouts.get(schemaId)?.version ?? 0;
-      return { stored: this.#stored(schemaId) };
-    });
+      return { stored: this.#stored(schemaId), hasRoom: inUse !== undefined };
+    };
+    const show = (json: Uint8Array) => jsonBytes(200, inUse ? withInUse(json, inUse) : json);
+    const shown = await this.#show("show", schemaId, make, show);
     return isRefused(shown) ? shown : withVersion(shown, version);
   }
 
@@ -343,10 +357,11 @@ export class LargeLayouts {
     kind: K,
     schemaId: number,
     make: () => Omit<JobOf<K>, "kind">,
+    show = (json: Uint8Array) => jsonBytes(200, json),
   ): Promise<Handled> {
     const { organizationId } = this.#engine.state.catalog.schemas.get(schemaId)!;
-    const show = (shown: ResultOf<K>) => jsonBytes(200, shown as ResultOf<K> & Uint8Array);
-    return (await this.#threadFor(schemaId).run(kind, organizationId, make, show)) ?? BUSY;
+    const use = (shown: ResultOf<K>) => show(shown as ResultOf<K> & Uint8Array);
+    return (await this.#threadFor(schemaId).run(kind, organizationId, make, use)) ?? BUSY;
   }
 
   /** The thread for work on a stored layout, and on a body. */
@@ -381,6 +396,11 @@ interface Installation {
   readonly prepared: Extract<Prepared, { kind: "new" }>;
   readonly base: LayoutRow | undefined;
   readonly firstId: number;
+}
+
+/** @param json - With room for `inUse`. */
+function putAnswer(json: Uint8Array, layout: LayoutVersion): Answer {
+  return withVersion(jsonBytes(200, withInUse(json, layout.inUse), layout), layout.version);
 }
 
 function refusalOf(prepared: Extract<Prepared, { kind: "malformed" | "invalid" }>): Problem {

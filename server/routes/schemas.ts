@@ -1,5 +1,6 @@
 /** Schemas, their layouts and their seat maps. */
 import { randomUUID } from "node:crypto";
+import { assert } from "../../engine/assert.ts";
 import type { LayoutBody } from "../../engine/bodies.ts";
 import { COMMANDS } from "../../engine/commands.ts";
 import { EMPTY_DOCUMENT, GroupType } from "../../engine/layout/layout.ts";
@@ -21,7 +22,14 @@ import { GEOMETRY, listRoute } from "../api/page.ts";
 import { type Context, type Handled, type Route, route } from "../api/route.ts";
 import { Access } from "../auth/access.ts";
 import { commandRoute, problemsOf, submit } from "../api/router.ts";
-import { answer, inflated, layoutAnswer, NO_CONTENT, versionsIn } from "../http/answers.ts";
+import {
+  answer,
+  inflated,
+  layoutAnswer,
+  layoutPutAnswer,
+  NO_CONTENT,
+  versionsIn,
+} from "../http/answers.ts";
 import type { LongBody } from "../http/front.ts";
 import { type ById, LONG_ID, ownRows, showOwn, UUID_ID } from "./handling.ts";
 
@@ -148,7 +156,7 @@ function readLayout(context: ById): Handled | Promise<Handled> {
   const schema = ownRow(catalog.schemas.get(context.params.id), context.caller, "schema");
   if (isRefused(schema)) return schema;
   if (layouts.isLarge(schema.id)) return layouts.show(schema.id);
-  return layoutAnswer(schema.id, catalog.layouts.get(schema.id));
+  return layoutAnswer(catalog.layouts.get(schema.id));
 }
 
 async function readGeometry({ services, caller, params, head }: ById): Promise<Handled> {
@@ -168,7 +176,11 @@ function putLayout({ services, caller, params, query, body, head }: LayoutPut): 
   return submit(
     services,
     { kind: "putLayout", caller, schemaId: params.id, body, forceDelete, versions },
-    (_, { engine }) => layoutAnswer(params.id, engine.state.catalog.layouts.get(params.id)),
+    ({ inUse }, { engine }) => {
+      const row = engine.state.catalog.layouts.get(params.id);
+      assert(row !== undefined, "a layout that was put is stored");
+      return layoutPutAnswer(row, inUse);
+    },
   );
 }
 

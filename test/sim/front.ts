@@ -4,6 +4,7 @@
  * answer is compared with the model.
  */
 import { createHash } from "node:crypto";
+import type { StoredLayout } from "../../engine/catalog/schemas.ts";
 import { NONE } from "../../engine/constants.ts";
 import type { Outcome } from "../../engine/engine.ts";
 import { Move } from "../../engine/inventory/states.ts";
@@ -16,7 +17,7 @@ import {
   type Answer,
   FrontResult,
   jsonAnswer,
-  layoutAnswer,
+  layoutPutAnswer,
   type Problem,
   REPLIES,
 } from "../../server/http/answers.ts";
@@ -261,7 +262,8 @@ function answerTo({ command }: Ask, outcome: Outcome<unknown>, { catalog }: Stat
   const { refused } = outcome;
   if (refused !== Result.OK) return jsonAnswer(REPLIES[refused].status, bodyOf(outcome.detail));
   if (command.kind !== "putLayout") return jsonAnswer(OK_STATUS, bodyOf(outcome.value));
-  return layoutAnswer(command.schemaId, catalog.layouts.get(command.schemaId));
+  const { inUse } = outcome.value as StoredLayout;
+  return layoutPutAnswer(catalog.layouts.get(command.schemaId)!, inUse);
 }
 
 function bodyOf(content: unknown): string {

@@ -367,7 +367,7 @@ test.each([
   const outcome = put(world, body);
   expect(outcome).toMatchObject({ refused: Result.OK });
   const { document } = world.engine.state.catalog.layouts.get(world.schemaId)!;
-  expect("value" in outcome && outcome.value).toBe(document);
+  expect(outcome).toMatchObject({ value: { ...document, inUse: { renamed: 0, moved: 0 } } });
   expect(world.journal.kept).toHaveLength(length);
 });
 
@@ -478,6 +478,55 @@ test.each([
   expect(digest(installed.engine.state)).toBe(digest(stored.engine.state));
   expect(digest(replayed(installed.journal))).toBe(digest(stored.engine.state));
   expectConsistent(installed);
+});
+
+const ROWS = [section("Stalls", { A: "1 2 3 4", B: "1" }), area("Pit", 5)];
+const row = (label: string, rowNumber: string, sector = "Stalls") => {
+  return { guid: guidOf(`row ${label}`), sectorGuid: guidOf(sector), rowNumber };
+};
+const seat = (label: string, name: string, rowLabel: string) => {
+  return { guid: guidOf(label), rowGuid: guidOf(`row ${rowLabel}`), name };
+};
+
+/** A1 is LOCKED and A2 SOLD in one event; A1 and A3 are BLOCKED in another. */
+function sold(): World {
+  const world = new World(ROWS);
+  world.book("lock", world.selection("A", "A1"));
+  world.book("directsale", world.selection(null, "A2"));
+  const eventId = world.createEvent();
+  const priced = ["A1", "A3"].map((label) => ({
+    objectId: world.labels.idOf(label),
+    assignmentId: world.createPrice("Full", eventId),
+  }));
+  world.must("assignPrices", world.caller, { eventId, body: { seats: priced } });
+  const body = world.selection(null, "A1", "A3");
+  world.must("block", world.caller, { eventId, body });
+  return world;
+}
+
+test.each<[string, LayoutBody, [renamed: number, moved: number]]>([
+  ["a section renamed", { sectors: [{ guid: guidOf("Stalls"), name: "S", ga: false }] }, [4, 0]],
+  ["a row renamed", { rows: [row("A", "AA")] }, [4, 0]],
+  [
+    "a row in another section",
+    {
+      sectors: [{ guid: guidOf("Circle"), name: "Circle", ga: false }],
+      rows: [row("A", "A", "Circle")],
+    },
+    [4, 0],
+  ],
+  ["a seat renamed", { seats: [seat("A2", "two", "A")] }, [1, 0]],
+  ["seats in another row", { seats: [seat("A1", "9", "B"), seat("A4", "10", "B")] }, [0, 2]],
+  ["labels exchanged", { seats: [seat("A2", "3", "A"), seat("A3", "2", "A")] }, [2, 0]],
+  ["a free seat renamed", { seats: [seat("A4", "four", "A")] }, [0, 0]],
+  ["only an area renamed", { sectors: [{ guid: guidOf("Pit"), name: "P", ga: true }] }, [0, 0]],
+  ["a seat more", { seats: [seat("A5", "5", "A")] }, [0, 0]],
+])("a layout with %s → counts the relabelled seats in use", (_, body, [renamed, moved]) => {
+  const inUse = { renamed, moved };
+  const [stored, installed] = [sold(), sold()];
+  expect(put(stored, body)).toMatchObject({ value: { inUse } });
+  expect(install(installed, ready(installed, body))).toMatchObject({ value: inUse });
+  expectConsistent(stored);
 });
 
 test("an installed clone leaves the state that cloning leaves", () => {

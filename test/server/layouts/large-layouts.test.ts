@@ -62,7 +62,7 @@ test("a large layout is stored packed, and answered and shown as a small one is"
   expect(answered.status).toBe(200);
   expect(stored()).toBeInstanceOf(PackedLayout);
   const document = plainDocument(stored());
-  expect(answered.body).toEqual(document);
+  expect(answered.body).toEqual({ ...document, inUse: { renamed: 0, moved: 0 } });
   expect((await server.get<LayoutDocument>(layoutPath())).body).toEqual(document);
   const groups = await server.get(`${V2}/schemas/${schemaId}/seatmaps/?type=ROW`);
   const rows = groupViews(schemaId, document, new Map()).filter(({ type }) => type === "ROW");
@@ -144,15 +144,20 @@ test("a large layout is refused for the same reasons as a small one", async () =
   expect(server.engine.state.catalog.layouts.has(schemaId)).toBe(false);
 });
 
-test("a seat that is held is not removed by a large layout, unless by force", async () => {
-  const { body } = await put(arena());
+/** An event on the layout, with everything priced and these seats held. */
+function holdSeats({ sectors }: LayoutDocument, seats: LayoutDocument["seats"]): void {
   const { a, world } = server;
   const eventId = world.createEvent(a.caller, schemaId);
   const priceId = world.createPrice("Seat", eventId, a.caller);
-  const groupOfSeats = [{ objectId: body.sectors[0]!.id, assignmentId: priceId }];
+  const groupOfSeats = [{ objectId: sectors[0]!.id, assignmentId: priceId }];
   world.must("assignPrices", a.caller, { eventId, body: { groupOfSeats } });
+  world.must("lock", a.caller, { eventId, body: { seats: seats.map(({ id }) => ({ id })) } });
+}
+
+test("a seat that is held is not removed by a large layout, unless by force", async () => {
+  const { body } = await put(arena());
   const [seat] = body.seats;
-  world.must("lock", a.caller, { eventId, body: { seats: [{ id: seat!.id }] } });
+  holdSeats(body, [seat!]);
   const removal = { rows: [{ ...arena().rows[0]!, toRemove: true }] };
   expect((await put(removal)).body).toMatchObject({
     errorCode: "INVENTORY_IN_USE",
@@ -160,6 +165,28 @@ test("a seat that is held is not removed by a large layout, unless by force", as
   });
   const forced = await server.put<LayoutDocument>(`${layoutPath()}?forceDelete=true`, removal);
   expect(forced.body.seats).toHaveLength((ROWS - 1) * SEATS_PER_ROW);
+  checkAll();
+});
+
+test("a large layout with held seats renamed and moved → their numbers, in a replay too", async () => {
+  const { body: first } = await put(arena());
+  for (let event = 0; event < 2; event++) holdSeats(first, first.seats.slice(0, 3));
+  const [one, two, three, free] = arena().seats;
+  const seats = [
+    { ...one, name: "first" },
+    { ...two, rowGuid: guidOf("row 1"), name: "moved" },
+    { ...three, x: 9 },
+    { ...free, name: "free" },
+  ];
+  const keyed = { headers: { "idempotency-key": "once" } };
+  const changed = await put({ seats }, keyed);
+  const inUse = { renamed: 2, moved: 2 };
+  expect(changed.body).toEqual({ ...plainDocument(stored()), inUse });
+  const again = await put({ seats }, keyed);
+  expect([again.text, again.headers["ETag"]]).toEqual([changed.text, changed.headers["ETag"]]);
+  expect((await server.get<LayoutDocument>(layoutPath())).body).toEqual(plainDocument(stored()));
+  const sentBack = await put(changed.text);
+  expect(sentBack.body).toEqual({ ...plainDocument(stored()), inUse: { renamed: 0, moved: 0 } });
   checkAll();
 });
 
@@ -182,14 +209,14 @@ test("a body of more than a mebibyte is stored, prepared again and refused as ot
     return { ...arena(), seats: [{ ...seats[0]!, name }, ...seats.slice(1)] };
   };
   const first = await put(padded("first"));
-  expect(first.body).toEqual(plainDocument(stored()));
+  expect(first.body).toEqual({ ...plainDocument(stored()), inUse: { renamed: 0, moved: 0 } });
   expect((await put(padded("first"))).body).toEqual(first.body);
   const late = put(padded("late"));
   const { a, world } = server;
   const early = { seats: [{ ...arena().seats[1], name: "early" }] } as never;
   world.must("putLayout", a.caller, { schemaId, body: early, forceDelete: false });
   expect((await late).body.seats[0]).toMatchObject({ name: "late", padding: "x".repeat(1_000) });
-  expect((await late).body).toEqual(plainDocument(stored()));
+  expect((await late).body).toMatchObject(plainDocument(stored()));
   const invalid = { ...padded("late"), clientViewBox: 7 };
   expect((await put(invalid)).body).toMatchObject({ errorCode: "VALIDATION_FAILED" });
   expect((await put(`${JSON.stringify(padded("late"))}]`)).body).toMatchObject({

@@ -20,7 +20,7 @@ test("an ordinary layout does not wait for a very large one of another organizat
     threads.threadFor(bytes).run(
       "show",
       organizationId,
-      () => ({ stored: Uint8Array.of() }),
+      () => ({ stored: Uint8Array.of(), hasRoom: false }),
       (shown) => shown.length,
     )!;
   const long = [show(1, LONG_BYTES), show(1, 7 * LONG_BYTES)];

@@ -37,6 +37,7 @@ interface LayoutReply {
   readonly seats: readonly Record<string, unknown>[];
   readonly shapes: readonly Record<string, unknown>[];
   readonly clientViewBox: unknown;
+  readonly inUse?: { readonly renamed: number; readonly moved: number };
 }
 
 async function create(server: TestServer, changes: object = {}): Promise<SchemaBody> {
@@ -220,8 +221,10 @@ test.each(ADDRESSES)("a layout is put at %s and read at both addresses", async (
   expect(withoutId(put.body.seats)).toEqual(body.seats);
   expect(put.body.shapes[0]).toMatchObject(body.shapes[0]!);
   expect(put.body.clientViewBox).toEqual(body.clientViewBox);
+  const { inUse, ...stored } = put.body;
+  expect(inUse).toEqual({ renamed: 0, moved: 0 });
   for (const other of ADDRESSES) {
-    expect((await server.get(at(other, id))).body).toEqual(put.body);
+    expect((await server.get(at(other, id))).body).toEqual(stored);
   }
 });
 
@@ -340,6 +343,29 @@ test.each(ADDRESSES)("If-Match names another version of the layout → 412, at %
   });
   expect(unknown.status).toBe(404);
 });
+
+test.each(ADDRESSES)(
+  "seats in use with another label → counted, in a replay too, at %s",
+  async (of) => {
+    const server = new TestServer();
+    await server.book("lock", "A", "A1", "A2");
+    await server.book("directsale", null, "B1");
+    const path = at(of, server.a.schemaId);
+    const seats = [
+      { guid: guidOf("A1"), rowGuid: guidOf("row A"), name: "first" },
+      { guid: guidOf("B1"), rowGuid: guidOf("row A"), name: "from B" },
+    ];
+    const keyed = { ...server.a, headers: { "idempotency-key": "k" }, body: { seats } };
+    const put = () => server.call<LayoutReply>("PUT", path, keyed);
+    const changed = await put();
+    expect(changed.body).toMatchObject({ inUse: { renamed: 1, moved: 1 } });
+    expect((await put()).text).toBe(changed.text);
+    const { inUse, ...stored } = changed.body;
+    expect((await server.get<LayoutReply>(path)).body).toEqual(stored);
+    const sentBack = await server.put<LayoutReply>(path, { ...stored, inUse });
+    expect(sentBack.body).toEqual({ ...stored, inUse: { renamed: 0, moved: 0 } });
+  },
+);
 
 test.each(ADDRESSES)("seats that are held are removed only with forceDelete, at %s", async (of) => {
   const server = new TestServer();
