@@ -98,15 +98,23 @@ const ASSIGNMENT = object({
  */
 export type AssignmentItem = TypeOf<typeof ASSIGNMENT>;
 
-/** Prices or pricing zones for seats and groups of seats. */
-export const ASSIGNMENTS = object({
+const ASSIGNMENT_LISTS = {
   seats: optional(list(ASSIGNMENT)),
   groupOfSeats: optional(list(ASSIGNMENT)),
-});
+};
+/** Prices or pricing zones for seats and groups of seats. */
+export const ASSIGNMENTS = object(ASSIGNMENT_LISTS);
 /**
  * Prices or zones for objects: `seats` by id; rows, sections, tables and areas in `groupOfSeats`.
  */
 export type AssignmentSelection = TypeOf<typeof ASSIGNMENTS>;
+
+export const PRICE_ASSIGNMENTS = object({ ...ASSIGNMENT_LISTS, onlyActive: OPTIONAL_FLAG });
+/**
+ * Prices for objects. With `onlyActive`, a LOCKED, SOLD or BLOCKED seat keeps its price, and an area
+ * with such places its price and capacity.
+ */
+export type PriceAssignments = TypeOf<typeof PRICE_ASSIGNMENTS>;
 
 const OBJECT = object({ objectId: LONG });
 /** Seats and areas. */

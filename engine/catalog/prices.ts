@@ -4,6 +4,7 @@ import {
   type AssignmentItem,
   type AssignmentSelection,
   ASSIGNMENTS,
+  PRICE_ASSIGNMENTS,
   type Caller,
   OBJECTS,
   PRICE,
@@ -93,7 +94,7 @@ export const PRICE_COMMANDS = {
    * Cost: O(seats of the event).
    */
   assignPrices: command({
-    members: { eventId: UUID_KEY, body: ASSIGNMENTS },
+    members: { eventId: UUID_KEY, body: PRICE_ASSIGNMENTS },
     refusals: [VALIDATION_FAILED, EVENT_ACCESS_DENIED, INVENTORY_IN_USE],
     decide(state, { caller, eventId, body }) {
       const [groupItems, seatItems] = [body.groupOfSeats ?? [], body.seats ?? []];
@@ -122,10 +123,17 @@ export const PRICE_COMMANDS = {
       const triples = areas.map((area) => areaTriple(partition, area, left, errors));
       if (errors.length > 0) return refuseInvalid(errors);
 
-      const taken = areas.filter(({ area }, i) => triples[i]![2] < takenPlaces(partition, area));
+      const isKept = (area: number) => body.onlyActive === true && isAreaInUse(partition, area);
+      const taken = areas.filter(({ area }, i) => {
+        return !isKept(area) && triples[i]![2] < takenPlaces(partition, area);
+      });
       if (taken.length > 0) return refuseTaken(taken);
+      if (body.onlyActive === true) keepTakenSeats(partition, slotOfSeat);
       const runs = runsOf(slotOfSeat, partition.price);
-      const changed = changedAreas(partition, triples);
+      const changed = changedAreas(
+        partition,
+        triples.filter(([area]) => !isKept(area)),
+      );
       if (runs.length === 0 && changed.length === 0) return grant(null, true);
       return grant(
         {
@@ -380,6 +388,13 @@ function areaTriple(
 
 function takenPlaces({ areas }: Partition, area: number): number {
   return areas.capacity(area) - areas.places(area, SeatState.ACTIVE);
+}
+
+/** @param slotOfSeat - 0 afterwards for a seat that keeps its price. */
+function keepTakenSeats({ state }: Partition, slotOfSeat: Uint16Array): void {
+  for (let seat = 0; seat < state.length; seat++) {
+    if (state[seat]! > SeatState.ACTIVE) slotOfSeat[seat] = 0;
+  }
 }
 
 function refuseTaken(areas: readonly AreaAssignment[]): Decision<boolean> {

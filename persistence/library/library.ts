@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import type {
   Administrator,
   AssignmentSelection,
+  PriceAssignments,
   EventBody,
   EventChange,
   EventCopy,
@@ -90,6 +91,7 @@ export type {
   Administrator,
   AssignmentItem,
   AssignmentSelection,
+  PriceAssignments,
   EventBody,
   EventChange,
   EventCopy,
@@ -416,7 +418,7 @@ export class Frontrow {
     delete: (eventId: string, priceId: number) =>
       this.#acting.run("deletePrice", { eventId, priceId }),
     /** Puts seats, rows, sections, tables and areas on sale at prices (`assignmentId`). */
-    assign: (eventId: string, assignments: AssignmentSelection) =>
+    assign: (eventId: string, assignments: PriceAssignments) =>
       this.#acting.run("assignPrices", { eventId, body: assignments }),
     /** Takes seats and areas off sale. */
     unassign: (eventId: string, objects: ObjectSelection) =>

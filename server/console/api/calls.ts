@@ -162,13 +162,13 @@ const ITEMS_MAX = 4_000;
 export async function assignPrices(
   api: Api,
   eventId: string,
-  { seats, groupOfSeats }: PriceItems,
+  { seats, groupOfSeats, onlyActive }: PriceItems & { readonly onlyActive: boolean },
 ): Promise<void> {
   const path = `/event/${eventId}/prices/assignments/`;
-  if (groupOfSeats.length > 0) await create<boolean>(api, path, { groupOfSeats });
+  if (groupOfSeats.length > 0) await create<boolean>(api, path, { groupOfSeats, onlyActive });
   for (const part of partsOf(seats)) {
     // oxlint-disable-next-line no-await-in-loop -- one after the other: an error ends the rest
-    await create<boolean>(api, path, { seats: part });
+    await create<boolean>(api, path, { seats: part, onlyActive });
   }
 }
 

@@ -40,6 +40,14 @@ export interface Question {
   readonly price: Price;
 }
 
+interface Change extends Question {
+  /** Places that keep their price, as the page knew it. */
+  readonly kept: number;
+  readonly onlyActive: boolean;
+  /** New capacity of an area. */
+  readonly capacity?: number;
+}
+
 /** Answer to a question; empty for a cancellation. */
 export type Answer = "keep" | "all" | "";
 
@@ -136,7 +144,7 @@ export class Pricing {
     await this.#try(async () => {
       await this.#readAreas();
       const target = { name, seats: [], areas: [area] };
-      await this.#change({ price, target, kept: 0, capacity }, target);
+      await this.#change({ price, target, kept: 0, onlyActive: false, capacity }, target);
     });
   }
 
@@ -152,7 +160,8 @@ export class Pricing {
       const kept = answer === "all" ? 0 : counts[HELD]! + counts[SOLD]! + counts[BLOCKED]!;
       const seats = answer === "all" ? [...free.seats, ...taken.seats] : free.seats;
       const areas = answer === "all" ? [...free.areas, ...taken.areas] : free.areas;
-      await this.#change({ ...question, kept }, { seats, areas });
+      const onlyActive = answer !== "all";
+      await this.#change({ ...question, kept, onlyActive }, { seats, areas });
     });
   }
 
@@ -238,13 +247,13 @@ export class Pricing {
       const question = { target, price };
       const { free, taken } = this.planOf(question);
       if (countOf(taken) > 0) this.question.value = question;
-      else await this.#change({ ...question, kept: 0 }, free);
+      else await this.#change({ ...question, kept: 0, onlyActive: true }, free);
     });
   }
 
   /** @param places - Get the price. */
   async #change(
-    { target, price, kept, capacity }: Question & { readonly kept: number; capacity?: number },
+    { target, price, kept, onlyActive, capacity }: Change,
     places: Places,
   ): Promise<void> {
     if (countOf(places) === 0) return this.#tell(T.unchanged(target.name), null);
@@ -259,7 +268,9 @@ export class Pricing {
     });
     const groupOfSeats = [...items.groupOfSeats, ...areas];
     try {
-      await assignPrices(this.#api, this.#event.facts.id, { ...items, groupOfSeats });
+      const { id } = this.#event.facts;
+      // Seats taken while the request is under way keep the price that their buyers saw.
+      await assignPrices(this.#api, id, { ...items, groupOfSeats, onlyActive });
     } catch (error) {
       if (isUncertain(error)) this.#tell(T.uncertain(target.name), undo);
       throw error;
@@ -272,28 +283,33 @@ export class Pricing {
   /** @returns Places that keep the new price. */
   async #restore({ seats, freeSeats, areas }: Undo): Promise<number> {
     const { geometry, seats: live, facts } = this.#event;
-    const byPrice = new Map<number | null, number[]>();
+    const bare: number[] = [];
     let left = 0;
-    for (const [seat, priceId] of seats) {
-      if (freeSeats.has(seat) && isTaken(live.states[seat]!)) left += 1;
-      else if (byPrice.get(priceId)?.push(seat) === undefined) byPrice.set(priceId, [seat]);
+    // Those that were free must still be; the others were taken and changed on purpose.
+    for (const onlyActive of [true, false]) {
+      const byPrice = new Map<number, number[]>();
+      for (const [seat, priceId] of seats) {
+        if (freeSeats.has(seat) !== onlyActive) continue;
+        if (this.#event.priceIdAt(live.prices[seat]!) === priceId) continue;
+        if (onlyActive && isTaken(live.states[seat]!)) left += 1;
+        else if (priceId === null) bare.push(geometry.ids[seat]!);
+        else if (byPrice.get(priceId)?.push(seat) === undefined) byPrice.set(priceId, [seat]);
+      }
+      const items = [...byPrice].map(([priceId, ofPrice]) => this.#itemsOf(ofPrice, priceId));
+      const groupOfSeats = items.flatMap((one) => one.groupOfSeats);
+      for (const [area, { priceId, capacity, isTaken: wasTaken }] of areas) {
+        if (wasTaken === onlyActive) continue;
+        const { id } = geometry.areas[area]!;
+        const counts = live.areas[area]!;
+        const isSame = this.areaFacts(id)?.priceId === priceId;
+        if (!isSame && onlyActive && isAreaTaken(counts)) left += counts.capacity - counts.active;
+        else if (priceId === null) bare.push(id);
+        else groupOfSeats.push({ ...this.#areaItem(area, priceId), activeCount: capacity });
+      }
+      const changes = { seats: items.flatMap((one) => one.seats), groupOfSeats, onlyActive };
+      // oxlint-disable-next-line no-await-in-loop -- an error ends the rest
+      await assignPrices(this.#api, facts.id, changes);
     }
-    const bare = (byPrice.get(null) ?? []).map((seat) => geometry.ids[seat]!);
-    byPrice.delete(null);
-    const items = [...byPrice].map(([priceId, ofPrice]) => this.#itemsOf(ofPrice, priceId!));
-    const groupOfSeats = items.flatMap((one) => one.groupOfSeats);
-    for (const [area, { priceId, capacity, isTaken: wasTaken }] of areas) {
-      const { id } = geometry.areas[area]!;
-      const counts = live.areas[area]!;
-      const isSame = this.areaFacts(id)?.priceId === priceId;
-      if (!isSame && !wasTaken && isAreaTaken(counts)) left += counts.capacity - counts.active;
-      else if (priceId === null) bare.push(id);
-      else groupOfSeats.push({ ...this.#areaItem(area, priceId), activeCount: capacity });
-    }
-    await assignPrices(this.#api, facts.id, {
-      seats: items.flatMap((one) => one.seats),
-      groupOfSeats,
-    });
     return left + (await unassignPrices(this.#api, facts.id, bare));
   }
 

@@ -327,6 +327,64 @@ test("an expired hold does not keep its price from being deleted", () => {
   expect(world.submit("deletePrice", caller, { eventId, priceId }).refused).toBe(OK);
 });
 
+test("onlyActive → what is taken keeps its price, an area also its capacity", () => {
+  const world = new World([section("Stalls", { A: "1 2 3 4 5" }), area("Pit", 9), area("Bar", 9)], {
+    unpriced: ["A5"],
+  });
+  const { caller, eventId, labels } = world;
+  const half = world.createPrice("Half");
+  world.book("lock", world.selection("A", "A1"));
+  world.book("directsale", world.selection(null, "A2", "Pit:3"));
+  world.book("block", world.selection(null, "A3"));
+  const assign = (onlyActive: boolean | null, activeCount: number) => {
+    const item = (label: string) => ({ objectId: labels.idOf(label), assignmentId: half });
+    const seats = [item("A1")];
+    const pit = { ...item("Pit"), activeCount };
+    const groupOfSeats = [item("Stalls"), pit, { ...item("Bar"), activeCount }];
+    return world.submit("assignPrices", caller, {
+      eventId,
+      body: { seats, groupOfSeats, onlyActive },
+    });
+  };
+  const halves = () => {
+    const { partition } = world;
+    const slot = partition.price[world.seat("A4")]!;
+    const areas = ["Pit", "Bar"].map((label) => world.area(label));
+    return [
+      [...partition.price].map((price) => price === slot),
+      areas.map((of) => [partition.areas.price[of] === slot, partition.areas.capacity(of)]),
+    ];
+  };
+  // Below the places sold of Pit: it is left alone.
+  expect(assign(true, 2).refused).toBe(OK);
+  const [open, kept] = [true, false];
+  expect(halves()).toEqual([
+    [kept, kept, kept, open, open],
+    [
+      [kept, 9],
+      [open, 2],
+    ],
+  ]);
+  const { length } = world.journal.kept;
+  expect(assign(true, 2).refused).toBe(OK);
+  expect(world.journal.kept).toHaveLength(length);
+  expect(assign(false, 2).refused).toBe(INVENTORY_IN_USE);
+  expect(assign(null, 3).refused).toBe(OK);
+  expect(halves()).toEqual([
+    [open, open, open, open, open],
+    [
+      [open, 3],
+      [open, 3],
+    ],
+  ]);
+  // The hold has ended: the seat is free again, whatever its state in memory.
+  world.clock.timeMs += 900_000;
+  const seats = [{ objectId: labels.idOf("A1"), assignmentId: world.priceId }];
+  world.must("assignPrices", caller, { eventId, body: { seats, onlyActive: true } });
+  expect(halves()[0]).toEqual([false, open, open, open, open]);
+  expectConsistent(world);
+});
+
 test("a price of another event of the same organization is not found", () => {
   const world = new World(SMALL_HALL);
   const { caller, priceId } = world;

@@ -141,6 +141,25 @@ test("activeCount sets the capacity of an area, but not below its taken places",
   expect(await server.pit()).toEqual([91, 2, 3, 4]);
 });
 
+test("onlyActive → seats and places taken before the request comes keep their price", async () => {
+  const server = new TestServer();
+  const [half] = await create(server, { name: "Half" });
+  await server.book("directsale", null, "A1", "Pit:1");
+  const body = {
+    seats: ["A1", "A2"].map((label) => itemOf(server, label, half!.id)),
+    groupOfSeats: [itemOf(server, "Pit", half!.id, 0)],
+    onlyActive: true,
+  };
+  const reply = await assign(server, body);
+  expect([reply.status, reply.text]).toEqual([200, "true"]);
+  const [first, second] = await server.seats();
+  expect([first!.priceName, second!.priceName]).toEqual(["Full", "Half"]);
+  expect(await server.pit()).toEqual([99, 0, 1, 0]);
+  expectProblem(await assign(server, { ...body, onlyActive: "yes" }), invalid("onlyActive TYPE"));
+  const errors = ["groupOfSeats[0].activeCount INVENTORY_IN_USE"];
+  expectProblem(await assign(server, { ...body, onlyActive: false }), { ...IN_USE, errors });
+});
+
 const { priceId: unchangedPrice } = unchanged.a;
 const item = (label: string, activeCount?: number) =>
   itemOf(unchanged, label, unchangedPrice, activeCount);

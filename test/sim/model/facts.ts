@@ -38,6 +38,7 @@ export interface PriceRequest {
   event: string;
   seats: PriceItem[];
   groups: PriceItem[];
+  onlyActive: boolean;
 }
 
 export interface Refused {

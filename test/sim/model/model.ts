@@ -191,9 +191,11 @@ export class Model {
     if (bad.length > 0) return refusal("VALIDATION_FAILED", bad);
 
     const taken = (area: ModelArea) => lockedPlaces(area) + area.sold + area.blocked;
+    const isKept = (isTaken: boolean) => request.onlyActive && isTaken;
     const small = request.groups.flatMap((item, i): Refused[] => {
       const area = event.areas.get(item.id);
-      if (area === undefined || counts.get(item)! >= taken(area)) return [];
+      if (area === undefined || isKept(taken(area) > 0)) return [];
+      if (counts.get(item)! >= taken(area)) return [];
       const field = `groupOfSeats[${i}].activeCount`;
       return [{ field, code: "INVENTORY_IN_USE", value: item.activeCount }];
     });
@@ -211,10 +213,11 @@ export class Model {
     }
     for (const { id, price } of request.seats) prices.set(event.seats.get(id)!, price);
     for (const [seat, price] of prices) {
-      if (seat.price === price) continue;
+      if (seat.price === price || isKept((seat.state ?? "ACTIVE") !== "ACTIVE")) continue;
       Object.assign(seat, { state: seat.state ?? "ACTIVE", price, updatedMs: nowMs });
     }
     for (const [area, item] of items) {
+      if (isKept(taken(area) > 0)) continue;
       const active = counts.get(item)! - taken(area);
       if (area.price === item.price && area.active === active) continue;
       Object.assign(area, { price: item.price, active, updatedMs: nowMs });

@@ -6,6 +6,7 @@ import {
   FROM,
   type ModelEvent,
   type PriceItem,
+  type PriceRequest,
   type Word,
 } from "../model/facts.ts";
 import { anyOf, type Ask, commandOf, eventsOf, type House, type Scene, type Twin } from "./ask.ts";
@@ -154,7 +155,7 @@ export function askPriceAll(scene: Scene, house: House, eventId: string): Ask {
   const item = (id: number): PriceItem => ({ id, price: price!, activeCount: null });
   const seats = [...event.seats.keys()].map(item);
   const groups = [...event.areas.keys()].map(item);
-  return assignment(house.caller, eventId, { seats, groups });
+  return assignment(house.caller, eventId, { seats, groups, onlyActive: false });
 }
 
 function askAssign(scene: Scene, house: House, eventId: string): Ask | null {
@@ -173,21 +174,23 @@ function askAssign(scene: Scene, house: House, eventId: string): Ask | null {
   const seats = Array.from({ length: random.below(4) }, () => item(random.pick(list).id));
   const groupIds = [...event.areas.keys(), ...list.flatMap(({ row, section }) => [row, section])];
   const groups = Array.from({ length: random.below(3) }, () => item(random.pick(groupIds)));
-  return { ...assignment(caller, eventId, { seats, groups }), isForeign };
+  const onlyActive = random.once(4);
+  return { ...assignment(caller, eventId, { seats, groups, onlyActive }), isForeign };
 }
 
 function assignment(
   caller: Caller,
   eventId: string,
-  { seats, groups }: { readonly seats: PriceItem[]; readonly groups: PriceItem[] },
+  { seats, groups, onlyActive }: Pick<PriceRequest, "seats" | "groups" | "onlyActive">,
 ): Ask {
   const wire = ({ id, price, activeCount }: PriceItem) => ({
     objectId: id,
     assignmentId: price,
     activeCount,
   });
-  const body = { seats: seats.map(wire), groupOfSeats: groups.map(wire) };
-  const request = { organization: caller.organizationId, event: eventId, seats, groups };
+  const body = { seats: seats.map(wire), groupOfSeats: groups.map(wire), onlyActive };
+  const of = { organization: caller.organizationId, event: eventId };
+  const request = { ...of, seats, groups, onlyActive };
   return {
     command: commandOf("assignPrices", caller, { eventId, body }),
     twin: () => ({ expect: (model, nowMs) => model.assign(request, nowMs) }),
