@@ -315,12 +315,12 @@ function grantLayout<Shown>(
 ): Decision<Shown> {
   const { layouts, zoneAssignments } = state.catalog;
   const { document, made, goneIds } = ready;
-  const lost = forceDelete ? [] : goneInUse(state, schema.id, ready);
-  if (lost.length > 0) {
+  const errors = forceDelete ? [] : goneInUse(state, schema.id, ready);
+  if (errors.length > 0) {
     return refuse(
       INVENTORY_IN_USE,
       "Seats that would go are held, sold or blocked: keep or free them, or send forceDelete=true.",
-      lost,
+      errors,
     );
   }
   const version = (layouts.get(schema.id)?.version ?? 0) + 1;
@@ -351,7 +351,7 @@ function relabelledInUse(
     if (event.schemaId !== schemaId) continue;
     // Not migrated for this: earlier changes left the state of a seat that is still in the layout.
     const partition = state.partitions.peek(event.partition)!;
-    if (layout !== partition.layout) {
+    if (partition.layout !== layout) {
       layout = partition.layout;
       [moved, renamed] = [seatsOf(layout, movedIds), seatsOf(layout, renamedIds)];
     }
@@ -363,7 +363,8 @@ function relabelledInUse(
 
 function countInUse({ state, seatsIn }: Partition, seats: Uint32Array): number {
   let count = 0;
-  if (seatsIn[LOCKED]! + seatsIn[SOLD]! + seatsIn[BLOCKED]! === 0) return count;
+  const inUse = seatsIn[LOCKED]! + seatsIn[SOLD]! + seatsIn[BLOCKED]!;
+  if (inUse === 0) return count;
   for (const seat of seats) if (state[seat]! > ACTIVE) count++;
   return count;
 }

@@ -336,7 +336,7 @@ test("onlyActive → what is taken keeps its price, an area also its capacity", 
   world.book("lock", world.selection("A", "A1"));
   world.book("directsale", world.selection(null, "A2", "Pit:3"));
   world.book("block", world.selection(null, "A3"));
-  const assign = (onlyActive: boolean | null, activeCount: number) => {
+  const assignHalf = (onlyActive: boolean | null, activeCount: number) => {
     const item = (label: string) => ({ objectId: labels.idOf(label), assignmentId: half });
     const seats = [item("A1")];
     const pit = { ...item("Pit"), activeCount };
@@ -356,7 +356,7 @@ test("onlyActive → what is taken keeps its price, an area also its capacity", 
     ];
   };
   // Below the places sold of Pit: it is left alone.
-  expect(assign(true, 2).refused).toBe(OK);
+  expect(assignHalf(true, 2).refused).toBe(OK);
   const [open, kept] = [true, false];
   expect(halves()).toEqual([
     [kept, kept, kept, open, open],
@@ -366,10 +366,10 @@ test("onlyActive → what is taken keeps its price, an area also its capacity", 
     ],
   ]);
   const { length } = world.journal.kept;
-  expect(assign(true, 2).refused).toBe(OK);
+  expect(assignHalf(true, 2).refused).toBe(OK);
   expect(world.journal.kept).toHaveLength(length);
-  expect(assign(false, 2).refused).toBe(INVENTORY_IN_USE);
-  expect(assign(null, 3).refused).toBe(OK);
+  expect(assignHalf(false, 2).refused).toBe(INVENTORY_IN_USE);
+  expect(assignHalf(null, 3).refused).toBe(OK);
   expect(halves()).toEqual([
     [open, open, open, open, open],
     [
