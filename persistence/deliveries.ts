@@ -185,6 +185,12 @@ export class DeliveryFile {
     return this.#sql.list(due, webhookId, nowMs, limit) as unknown as Lane[];
   }
 
+  /** The lane is in the file, as it was read. */
+  hasLane({ webhookId, partition, since }: Lane): boolean {
+    const select = "SELECT 1 FROM lanes WHERE webhookId = ? AND partition = ? AND since = ?";
+    return this.#sql.row(select, webhookId, partition, since) !== undefined;
+  }
+
   /** The lane has a pending delivery. */
   isWaiting({ webhookId, partition }: Lane): boolean {
     return this.#sql.row(FIRST_NUMBER, webhookId, partition) !== undefined;

@@ -105,6 +105,22 @@ export interface PastSeats {
 
 interface OfEvent {
   readonly eventId: string;
+  /** Names an event that need not be the newest one with its id. */
+  readonly partition?: number;
+}
+
+/** An event, which may have been deleted since. */
+export interface FollowedEvent {
+  readonly partition: number;
+  readonly eventId: string;
+  readonly organizationId: number;
+}
+
+/** ACTIVE or LOCKED seats and places. */
+export interface OpenCount {
+  readonly seats: number;
+  /** By id of the area. */
+  readonly areas: ReadonlyMap<number, number>;
 }
 
 /** Every question to the trail. */
@@ -116,6 +132,12 @@ export interface AuditQuestions {
   readonly changes: OfEvent & { readonly since: number; readonly limit: number };
   /** From the beginning of the trail when `since` is null. */
   readonly columns: OfEvent & { readonly since: number | null };
+  /** After a record. */
+  readonly open: OfEvent & { readonly sequence: number };
+  /** By partition alone. */
+  readonly event: Required<OfEvent>;
+  /** After a record, or from the beginning of the trail. */
+  readonly changed: { readonly since: number };
   /** By id of the stored reply. */
   readonly reply: { readonly id: string };
 }
@@ -127,6 +149,10 @@ export interface AuditAnswers {
   readonly areas: readonly AreaFacts[];
   readonly changes: ChangePage;
   readonly columns: ChangeColumns;
+  readonly open: OpenCount;
+  readonly event: FollowedEvent;
+  /** Events with changes; those in damaged rows are left out. */
+  readonly changed: readonly FollowedEvent[];
   /** The body of a stored reply too long for memory; null when the trail has none. */
   readonly reply: string | null;
 }

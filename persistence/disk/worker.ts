@@ -7,6 +7,9 @@ import { type MessagePort, parentPort, Worker } from "node:worker_threads";
 import { assert } from "../../engine/assert.ts";
 import { messageOf } from "./faults.ts";
 
+/** Memory or a port that moves to another thread instead of being copied. */
+export type Transferable = ArrayBuffer | MessagePort;
+
 /** A program, as types: its start data, its requests and notices as functions, its events. */
 export interface Program {
   readonly data: unknown;
@@ -49,7 +52,7 @@ export type Reply<Result> =
 /** A running thread, as its starter sees it. It does not keep the process alive by itself. */
 export interface Thread<Message> {
   /** Sends a message; the memory in `transfer` moves to the thread. */
-  post(message: Message, transfer?: readonly ArrayBuffer[]): void;
+  post(message: Message, transfer?: readonly Transferable[]): void;
   /** Keeps the process alive for the thread. */
   keepAlive(isNeeded: boolean): void;
   /** Ends the thread at once, whatever it is doing. Settles when it has ended. */
@@ -75,7 +78,7 @@ export type StartWorker<P extends Program> = StartThread<P["data"], ToWorker<P>,
 /** The starter of a thread, as the program of the thread sees it. */
 export interface ThreadPort<Message> {
   on(event: "message" | "close", listener: (message: Message) => void): unknown;
-  postMessage(message: unknown, transfer?: readonly ArrayBuffer[]): void;
+  postMessage(message: unknown, transfer?: readonly Transferable[]): void;
   close(): void;
 }
 
@@ -132,7 +135,7 @@ export class WorkerClient<P extends Program> {
     name: K,
     argument: Argument<P, K>,
     answer: (reply: Reply<ResultOf<P, K>>) => void,
-    transfer: readonly ArrayBuffer[] = [],
+    transfer: readonly Transferable[] = [],
   ): void {
     const { thread, pending } = (this.#running ??= this.#start());
     const id = (this.#lastId += 1);
@@ -144,7 +147,7 @@ export class WorkerClient<P extends Program> {
   tell<K extends NameOf<P>>(
     name: K,
     argument: Argument<P, K>,
-    transfer: readonly ArrayBuffer[] = [],
+    transfer: readonly Transferable[] = [],
   ): void {
     this.#running?.thread.post({ id: 0, name, argument }, transfer);
   }
@@ -202,9 +205,9 @@ export class WorkerClient<P extends Program> {
 /** A result whose memory moves to the starter instead of being copied. */
 export class Transferred<Result> {
   readonly result: Result;
-  readonly transfer: readonly ArrayBuffer[];
+  readonly transfer: readonly Transferable[];
 
-  constructor(result: Result, transfer: readonly ArrayBuffer[]) {
+  constructor(result: Result, transfer: readonly Transferable[]) {
     this.result = result;
     this.transfer = transfer;
   }
@@ -291,6 +294,24 @@ export function workerThread<Data, Message, Answered>(
       keepAlive: (isNeeded) => (isNeeded ? worker.ref() : worker.unref()),
       async terminate() {
         await worker.terminate();
+      },
+    };
+  };
+}
+
+/** @returns The program at the other end of a channel. It ends, for good, when that end closes. */
+export function threadAt<P extends Program>(port: MessagePort): StartWorker<P> {
+  let isClosed = false;
+  port.once("close", () => (isClosed = true));
+  return (_data, { message, exit }) => {
+    if (isClosed) queueMicrotask(exit);
+    else port.on("message", message).once("close", exit);
+    return {
+      post: (value, transfer = []) => port.postMessage(value, transfer),
+      keepAlive: (isNeeded) => (isNeeded ? port.ref() : port.unref()),
+      terminate() {
+        port.close();
+        return Promise.resolve();
       },
     };
   };

@@ -9,6 +9,7 @@ import {
   type ChangePage,
   type EventChange,
   type Moment,
+  type OpenCount,
   type PastSeats,
   PLACES_PER_PAGE_MAX,
   placesOf,
@@ -24,6 +25,7 @@ import {
   listSeats,
   seatFacts,
 } from "../../engine/queries/seats.ts";
+import { SeatState } from "../../engine/inventory/states.ts";
 import type { Archive, ArchivedEvent } from "./archive.ts";
 import type { RowFilter } from "./block.ts";
 import { type EventHistories, SLICE_MOVES, type Slices, type Span } from "./events.ts";
@@ -85,17 +87,29 @@ export class Answers {
   *answer(question: AuditQuestion): Slices<AuditOutcome<AuditAnswers[AuditTopic]>> {
     const { extent } = this;
     if (question.about === "reply") return { gap: null, value: this.#replyOf(question.id), extent };
-    const event = this.#histories.eventOf(question.eventId);
+    if (question.about === "changed") {
+      const value = yield* this.#histories.changedAfter(question.since);
+      return { gap: null, value, extent };
+    }
+    const { eventId, partition } = question;
+    const event =
+      partition === undefined
+        ? this.#histories.eventOf(eventId)
+        : this.#histories.eventAt(partition);
     // The retention may have removed a part of a deleted event.
     const isGone = (event?.removed ?? Infinity) < extent.firstSequence;
     if (event === undefined || isGone) return { gap: AuditGap.NO_EVENT, extent };
     switch (question.about) {
+      case "event":
+        return { gap: null, value: event, extent };
+      case "open":
+        return { gap: null, value: yield* this.#openAfter(event, question.sequence), extent };
       case "owner":
         return { gap: null, value: event.organizationId, extent };
       case "transitions":
         return outcomeOf(yield* this.#transitions(event, question.query), extent);
       case "changes":
-        return outcomeOf(yield* this.changes(event, question.since, question.limit), extent);
+        return outcomeOf(yield* this.#changesAfter(event, question.since, question.limit), extent);
       case "columns": {
         const since = question.since ?? extent.firstSequence - 1;
         return outcomeOf(yield* this.#columns(event, since), extent);
@@ -156,7 +170,11 @@ export class Answers {
   }
 
   /** @returns The changes after a record; at most `limit`, and no more places than a page has. */
-  *changes(event: ArchivedEvent, since: number, limit: number): Slices<ChangePage | AuditGap> {
+  *#changesAfter(
+    event: ArchivedEvent,
+    since: number,
+    limit: number,
+  ): Slices<ChangePage | AuditGap> {
     const gap = this.#gapOf(since);
     if (gap !== null) return gap;
     const changes: EventChange[] = [];
@@ -237,11 +255,24 @@ export class Answers {
       sequence = Math.max(last, firstSequence - 1);
     }
     if (sequence < firstSequence - 1) return AuditGap.TOO_EARLY;
-    return yield* this.eventAfter(event, sequence);
+    return yield* this.#eventAfter(event, sequence);
+  }
+
+  /** Cost: O(places, and moves since an image). */
+  *#openAfter(event: ArchivedEvent, sequence: number): Slices<OpenCount> {
+    const { state, event: row } = yield* this.#eventAfter(event, sequence);
+    const areas = new Map<number, number>();
+    if (row === undefined) return { seats: 0, areas };
+    const { ACTIVE, LOCKED } = SeatState;
+    const { layout, areas: places, seatsIn } = state.partitionOf(row);
+    for (const [area, { id }] of layout.areas.entries()) {
+      areas.set(id, places.places(area, ACTIVE) + places.places(area, LOCKED));
+    }
+    return { seats: seatsIn[ACTIVE]! + seatsIn[LOCKED]!, areas };
   }
 
   /** @returns The event after a record. */
-  *eventAfter(event: ArchivedEvent, sequence: number): Slices<EventReplay> {
+  *#eventAfter(event: ArchivedEvent, sequence: number): Slices<EventReplay> {
     const key = `${event.partition} ${sequence}`;
     let replay = this.#kept.get(key);
     if (replay === undefined) {

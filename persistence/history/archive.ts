@@ -362,13 +362,6 @@ export class Archive {
     this.#sql.run(`DELETE FROM versions WHERE ${where}`, kind, owner, sequence);
   }
 
-  /** Events of an organization, and those of a schema. */
-  partitionsOf(kind: VersionKind, owner: number): number[] {
-    const column = kind === "layout" ? "schemaId" : "organizationId";
-    const select = `SELECT partition FROM events WHERE ${column} = ? AND removed IS NULL`;
-    return this.#sql.list(select, owner).map(({ partition }) => Number(partition));
-  }
-
   /** Partitions with records of their own after a record. */
   changedAfter(sequence: number): number[] {
     const select = "SELECT DISTINCT partition FROM chunks WHERE last > ?";
@@ -376,7 +369,7 @@ export class Archive {
   }
 
   /** Owners of versions after a record. */
-  switchedAfter(kind: VersionKind, sequence: number): number[] {
+  ownersAfter(kind: VersionKind, sequence: number): number[] {
     const select = "SELECT DISTINCT owner FROM versions WHERE kind = ? AND sequence > ?";
     return this.#sql.list(select, kind, sequence).map(({ owner }) => Number(owner));
   }

@@ -6,7 +6,14 @@ import { inflateSync } from "node:zlib";
 import type { LayoutDocument } from "../../engine/layout/document.ts";
 import { buildLayout, type Layout } from "../../engine/layout/layout.ts";
 import type { TimedRecord } from "../../engine/queries/effect.ts";
-import type { Archive, ArchivedEvent, ChunkHead, Version, VersionKind } from "./archive.ts";
+import {
+  type Archive,
+  type ArchivedEvent,
+  type ChunkHead,
+  unlessDamaged,
+  type Version,
+  type VersionKind,
+} from "./archive.ts";
 import { Block } from "./block.ts";
 import { movesIn, recordsIn } from "./columns.ts";
 import { type EffectReport, EventReplay, type Versions } from "./replay.ts";
@@ -14,6 +21,8 @@ import type { Tail } from "./tail.ts";
 
 /** Records and transitions of one slice: a few milliseconds. */
 export const SLICE_MOVES = 20_000;
+/** Rows of events that one slice reads. */
+const EVENTS_PER_SLICE = 1_000;
 /** Memory of the kept blocks. */
 export const BLOCK_BYTES_MAX = 96 * 1024 * 1024;
 /** Kept layouts. */
@@ -73,6 +82,33 @@ export class EventHistories implements Versions {
   /** The newest event with the id. */
   eventOf(eventId: string): ArchivedEvent | undefined {
     return this.#tail.eventOf(eventId) ?? this.#archive.eventOf(eventId);
+  }
+
+  /** @throws Malformed when its row is damaged. */
+  eventAt(partition: number): ArchivedEvent | undefined {
+    return this.#tail.eventAt(partition) ?? this.#archive.eventAt(partition);
+  }
+
+  /** @returns Events with changes after a record. Cost: O(their number; events, after a layout). */
+  *changedAfter(since: number): Slices<ArchivedEvent[]> {
+    const partitions = new Set(this.#archive.changedAfter(since));
+    for (const partition of this.#tail.changedAfter(since)) partitions.add(partition);
+    for (const kind of ["layout", "switch"] as const) {
+      const owners = new Set(this.#archive.ownersAfter(kind, since));
+      for (const owner of this.#tail.ownersAfter(kind, since)) owners.add(owner);
+      if (owners.size === 0) continue;
+      for (const event of this.#tail.events) {
+        const owner = kind === "layout" ? event.schemaId : event.organizationId;
+        if (owners.has(owner)) partitions.add(event.partition);
+      }
+    }
+    const changed: ArchivedEvent[] = [];
+    for (const partition of partitions) {
+      const event = unlessDamaged(() => this.eventAt(partition));
+      if (event !== null && event !== undefined) changed.push(event);
+      if (changed.length % EVENTS_PER_SLICE === 0) yield;
+    }
+    return changed;
   }
 
   versionAt(kind: VersionKind, owner: number, sequence: number): Version | undefined {
@@ -183,9 +219,7 @@ export class EventHistories implements Versions {
         yield record;
       }
     }
-    if (end < Infinity) return;
-    // Another thread may have archived a part of this tail meanwhile.
-    yield* this.#tail.recordsOf(partition, reached);
+    if (end === Infinity) yield* this.#tail.recordsOf(partition, reached);
   }
 
   /** To be called when the chunks of an event have changed. */

@@ -187,11 +187,6 @@ export class OpenHistory {
     return this.#changesOf.get(eventId) ?? this.#changesOfAll;
   }
 
-  /** True when another process or thread has added to the archive. */
-  isOutdated(): boolean {
-    return this.archive.read().sequence !== this.archive.row.sequence;
-  }
-
   /** Moves the records of the tail into the archive. @param mark - As `archiveSlice`. */
   flush(mark?: ChainMark): void {
     while (!this.archiveSlice(mark));
@@ -499,6 +494,11 @@ export class HistoryKeeper {
   /** The last record that was read; 0 when the history is not open. */
   get read(): number {
     return this.#history?.tail.sequence ?? 0;
+  }
+
+  /** The last batch that was asked for. */
+  get mark(): ChainMark | null {
+    return this.#mark;
   }
 
   /** True after a failed attempt to read or write the history. */

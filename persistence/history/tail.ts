@@ -133,6 +133,17 @@ export class Tail {
     return this.#versions.filter((one) => one.kind === kind && one.owner === owner);
   }
 
+  /** Owners of versions after a record. */
+  *ownersAfter(kind: VersionKind, since: number): Generator<number> {
+    for (const one of this.#versions)
+      if (one.kind === kind && one.sequence > since) yield one.owner;
+  }
+
+  /** An event that exists, or that the tail has removed. */
+  eventAt(partition: number): ArchivedEvent | undefined {
+    return this.#changedEvents.get(partition) ?? this.#events.get(partition);
+  }
+
   /** Events that exist. */
   get events(): Iterable<ArchivedEvent> {
     return this.#events.values();

@@ -2,6 +2,7 @@
  * The thread of the history. The engine's thread asks it; it reads the log when somebody asks, and
  * when the server has time. Questions are answered in slices, and askers take turns.
  */
+import { MessageChannel, type MessagePort } from "node:worker_threads";
 import { FairQueue, TenantQuota } from "../../engine/bounds.ts";
 import type { BookingState } from "../../engine/inventory/states.ts";
 import { SeatState } from "../../engine/inventory/states.ts";
@@ -24,6 +25,7 @@ import {
   LATER,
   type Reply,
   serve,
+  threadAt,
   type StartWorker,
   type ThreadPort,
   type ToWorker,
@@ -54,7 +56,7 @@ interface Asked {
   readonly id: number;
   readonly asker: string;
   readonly question: AuditQuestion;
-  /** Null while the log has no record. */
+  /** Null while the log has no record, and for other threads. */
   readonly mark: ChainMark | null;
 }
 
@@ -81,6 +83,8 @@ export interface HistoryProgram {
       readonly isIdle: boolean;
     }) => HistoryState;
     readonly ask: (asked: Asked) => Answer;
+    /** Takes questions of another thread: see `PeerProgram`. */
+    readonly connect: (peer: MessagePort) => void;
     /** Ends the work on a question, whose answer says UNAVAILABLE. */
     readonly drop: (id: number) => void;
     /** Archives all records up to the mark, and ends. */
@@ -88,6 +92,21 @@ export interface HistoryProgram {
   };
   readonly events: { readonly report: AuditReport };
 }
+
+/** The same program, as another thread than the engine's uses it. */
+interface PeerProgram {
+  readonly data: null;
+  readonly requests: {
+    /** Answers from everything that the engine's thread has asked for so far. */
+    readonly ask: (question: AuditQuestion) => Answer;
+  };
+  readonly events: Readonly<Record<string, never>>;
+}
+
+/** As `HistoryThread.ask`, for one asker. */
+export type AskHistory = <K extends AuditTopic>(
+  question: AuditQuestion<K>,
+) => Promise<AuditOutcome<AuditAnswers[K]>>;
 
 export interface HistoryThreadOptions {
   readonly folder: string;
@@ -185,6 +204,14 @@ export class HistoryThread {
     });
   }
 
+  /** @returns A port for `asking`, which moves to another thread. */
+  connect(): MessagePort {
+    const { port1, port2 } = new MessageChannel();
+    if (this.#worker.isRunning) this.#worker.tell("connect", port1, [port1]);
+    else port1.close();
+    return port2;
+  }
+
   /** Questions without an answer. */
   get waiting(): number {
     return this.#waiting.used;
@@ -254,6 +281,26 @@ export class HistoryThread {
   }
 }
 
+/**
+ * Asks the thread of the history from a thread that is not the engine's.
+ * @param port - As by `HistoryThread.connect`.
+ */
+export function asking(port: MessagePort): AskHistory {
+  const worker = new WorkerClient<PeerProgram>({
+    start: threadAt(port),
+    data: () => null,
+    on: {},
+  });
+  return (question) => {
+    return new Promise((resolve) => {
+      worker.ask("ask", question as AuditQuestion, (reply) => {
+        const outcome = reply.failure === null ? outcomeOf(reply.result) : UNAVAILABLE;
+        resolve(outcome as AuditOutcome<never>);
+      });
+    });
+  };
+}
+
 function outcomeOf({ outcome, page }: Answer): Outcome {
   return page === null ? outcome : { ...outcome, value: receivedPage(page) };
 }
@@ -317,8 +364,9 @@ interface Begun {
   readonly steps: Slices<Outcome>;
 }
 
-/** The key of the turns that read and archive the log. No asker has it. */
+/** Keys of the turns that read and archive the log, and of other threads. No asker has them. */
 const OF_LOG = "";
+const OF_PEERS = "peers";
 
 /** A question and its slices, once they have begun. */
 interface Work extends Asked {
@@ -344,6 +392,8 @@ export function serveHistory(
   const emit = emitterOf<HistoryProgram>(port);
   const keeper = new HistoryKeeper({ ...options, onReport: (report) => emit("report", report) });
   const questions = new Questions(keeper, options.soon);
+  const peers: MessagePort[] = [];
+  let lastOfPeers = 0;
   serve<HistoryProgram>(port, {
     follow({ mark, isIdle }, answering) {
       const own = markOf(mark);
@@ -359,12 +409,24 @@ export function serveHistory(
       questions.add(asked, answering);
       return LATER;
     },
+    connect(peer) {
+      peers.push(peer);
+      serve<PeerProgram>(peer, {
+        ask(question, answering) {
+          questions.add(
+            { id: (lastOfPeers -= 1), asker: OF_PEERS, question, mark: null },
+            answering,
+          );
+          return LATER;
+        },
+      });
+    },
     drop: (id) => questions.drop(id),
     end(mark) {
       questions.end();
       if (mark !== null) keeper.archive(markOf(mark));
       keeper.close();
-      port.close();
+      for (const one of [port, ...peers]) one.close();
     },
   });
 }
@@ -444,8 +506,10 @@ class Questions {
     const eventId = "eventId" in question ? question.eventId : "";
     const isBegun = slices !== null && slices.history === keeper.history;
     if (!isBegun || slices.changes !== slices.history.changesOf(eventId)) {
-      if (work.mark === null) return { gap: AuditGap.NO_EVENT, extent: null };
-      const isRead = keeper.followSlice(markOf(work.mark));
+      const isOfPeer = work.asker === OF_PEERS;
+      const mark = isOfPeer ? keeper.mark : work.mark;
+      if (mark === null) return isOfPeer ? UNAVAILABLE : { gap: AuditGap.NO_EVENT, extent: null };
+      const isRead = keeper.followSlice(markOf(mark));
       if (isRead !== true) return isRead === null ? null : UNAVAILABLE;
       const history = keeper.history!;
       const changes = history.changesOf(eventId);

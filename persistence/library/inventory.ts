@@ -226,7 +226,7 @@ interface Told<K extends keyof AuditAnswers> {
 }
 
 /** Asks the trail about an event of the caller's, which may have been deleted. */
-async function ask<K extends Exclude<keyof AuditAnswers, "reply">>(
+async function ask<K extends Exclude<keyof AuditAnswers, "changed" | "reply">>(
   { store, caller }: Acting,
   question: AuditQuestion<K>,
 ): Promise<Result<Told<K>, NotInTrail>> {

@@ -2,6 +2,7 @@
  * The changes of an event after a record: recent ones from memory, older ones from the audit trail.
  * A client does not see where one ends and the other begins.
  */
+import type { MessagePort } from "node:worker_threads";
 import type { EventRow } from "../../engine/catalog.ts";
 import type { Engine } from "../../engine/engine.ts";
 import {
@@ -33,6 +34,8 @@ export interface AuditTrail {
     asker: string,
     client?: WaitingClient,
   ): Promise<AuditOutcome<AuditAnswers[K]>>;
+  /** @returns A port on which another thread asks; absent without a thread of the trail. */
+  connect?(): MessagePort;
 }
 
 /** Reads of the trail for the followers of one organization; others wait for their turn. */

@@ -5,8 +5,13 @@
  */
 import { createHash, randomBytes } from "node:crypto";
 import type { WebhookFilter, WebhookType } from "../../engine/catalog.ts";
-import { AuditGap, type EventChange } from "../../engine/queries/history.ts";
-import type { FollowedHistory } from "../../persistence/history/followed.ts";
+import {
+  AuditGap,
+  type EventChange,
+  type FollowedEvent,
+  type OpenCount,
+} from "../../engine/queries/history.ts";
+import type { AskHistory } from "../../persistence/history/thread.ts";
 import type {
   DeliveryFile,
   Lane,
@@ -44,8 +49,8 @@ export const ALL_WAITING_BYTES_MAX = 1024 * 1024 * 1024;
 const SMALL_WAITING_BYTES = 64 * 1024;
 /** Changes formed into deliveries at a time, of one lane. */
 const CHANGES_MAX = 1_000;
-/** Lanes formed in a turn. */
-const FORMED_MAX = 16;
+/** Drafts in memory. */
+const DRAFTS_MAX = 16;
 /** Before a lane without room is formed again. */
 const NO_ROOM_MS = 10_000;
 /** The pending bytes are added up this often, for the metrics. */
@@ -56,14 +61,14 @@ export const GONE = 410;
 
 export interface CourierPorts {
   readonly file: DeliveryFile;
-  readonly openHistory: () => FollowedHistory;
+  readonly ask: AskHistory;
   readonly attempt: (attempt: Attempt) => Promise<AttemptResult>;
   readonly allowsPrivate: boolean;
   readonly nowMs: () => number;
   /** From 0 to 1. */
   readonly random: () => number;
   readonly emit: Emitter<WebhookProgram>;
-  /** An attempt has ended: there may be work for a turn. */
+  /** An attempt has ended, or a draft is complete: there may be work for a turn. */
   readonly wake: () => void;
 }
 
@@ -77,6 +82,18 @@ interface Ended extends InFlight {
   readonly result: AttemptResult;
 }
 
+/** The next changes of a lane, read between two turns: the history is in another thread. */
+interface Draft {
+  readonly lane: Lane;
+  /** Cursor of the question: later changes come to a lane when they are followed. */
+  readonly until: number;
+  event: FollowedEvent | null;
+  changes: readonly EventChange[];
+  /** By record. */
+  readonly counts: Map<number, OpenCount>;
+  isComplete: boolean;
+}
+
 export class Courier {
   readonly #ports: CourierPorts;
   readonly #webhooks = new Map<number, Webhook>();
@@ -85,8 +102,11 @@ export class Courier {
   #inFlightBytes = 0;
   /** Attempts with a result the file lacks. */
   #ended: Ended[] = [];
-  #trail: FollowedHistory | null = null;
-  readonly #open = new OpenPlaces((...at) => this.#trail!.openPlaces(...at));
+  /** By lane. */
+  readonly #drafts = new Map<string, Draft>();
+  /** Of the draft that is being formed. */
+  #counts: ReadonlyMap<number, OpenCount> = new Map();
+  readonly #open = new OpenPlaces((_, sequence) => this.#counts.get(sequence)!);
   /** Compressed bytes of pending deliveries, by webhook. */
   #waiting: Map<number, number>;
   #weighedMs = -Infinity;
@@ -136,30 +156,23 @@ export class Courier {
    * Follows the new records of the trail.
    *
    * @param until - Up to here the webhooks are known: a later record may change them.
-   * @throws SqlFault, Malformed.
+   * @returns False when the trail has no answer at present. @throws SqlFault.
    */
-  follow(until: number): void {
-    const { file, openHistory, emit, nowMs } = this.#ports;
-    const trail = (this.#trail ??= openHistory());
-    try {
-      trail.follow(until);
-    } catch (error) {
-      this.#trail = null;
-      trail.close();
-      throw error;
-    }
-    const { firstSequence, lastSequence: last } = trail.extent;
+  async follow(until: number): Promise<boolean> {
+    const { file, ask, emit, nowMs } = this.#ports;
+    const outcome = await ask({ about: "changed", since: file.followed });
+    if (outcome.gap !== null) return false;
+    const { firstSequence, lastSequence: last } = outcome.extent;
     const lastSequence = Math.min(last, until);
-    if (lastSequence <= file.followed) return;
+    if (lastSequence <= file.followed) return true;
     const since = Math.max(file.followed, firstSequence - 1);
     if (since > file.followed) {
       const lost = `webhooks miss the changes up to record ${since}, which the trail does not have`;
       emit("report", lost);
     }
-    const changed = trail.changedAfter(since);
     const webhooks = this.#byOrganization();
     file.transaction(() => {
-      for (const { partition, eventId, organizationId } of changed) {
+      for (const { partition, eventId, organizationId } of outcome.value) {
         for (const webhook of webhooks.get(organizationId) ?? []) {
           const { id: webhookId, activeSince } = webhook;
           const lane = { webhookId, partition, since: Math.max(since, activeSince) };
@@ -168,6 +181,7 @@ export class Courier {
       }
       file.follow(lastSequence);
     });
+    return true;
   }
 
   /** The active webhooks of each organization. */
@@ -194,7 +208,7 @@ export class Courier {
     for (const one of ended) this.#forget(one);
     this.#send();
     this.#turns += 1;
-    // A lane whose delivery has ended is formed again in the next turn.
+    // A lane whose delivery has ended is drafted again in the next turn.
     return formed + ended.length > 0;
   }
 
@@ -240,7 +254,6 @@ export class Courier {
   }
 
   close(): void {
-    this.#trail?.close();
     this.#ports.file.close();
   }
 
@@ -251,53 +264,125 @@ export class Courier {
     return due.filter((lane) => !this.#inFlight.has(keyOf(lane)));
   }
 
-  /** Forms deliveries for empty lanes. @returns How many lanes. */
+  /** Forms deliveries of complete drafts, and begins drafts of empty lanes. @returns How many. */
   #form(): number {
     const { file, nowMs } = this.#ports;
     let formed = 0;
-    if (this.#trail === null) return formed;
+    for (const [key, draft] of this.#drafts) {
+      if (!draft.isComplete) continue;
+      this.#drafts.delete(key);
+      this.#formLane(draft);
+      formed += 1;
+    }
     for (const webhook of this.#busy) {
       for (const lane of this.#dueLanes(webhook)) {
-        if (formed >= FORMED_MAX) return formed;
-        if (file.isWaiting(lane)) continue;
-        formed += 1;
-        if (this.#hasRoom(webhook)) this.#formLane(webhook, lane);
+        if (this.#drafts.size >= DRAFTS_MAX) return formed;
+        if (this.#drafts.has(keyOf(lane)) || file.isWaiting(lane)) continue;
+        if (this.#hasRoom(webhook)) this.#draft(lane);
         else file.delay(lane, nowMs() + NO_ROOM_MS);
       }
     }
     return formed;
   }
 
-  #formLane(webhook: Webhook, lane: Lane): void {
-    const { file, nowMs, emit } = this.#ports;
-    const trail = this.#trail!;
-    const event = trail.eventAt(lane.partition);
+  #draft(lane: Lane): void {
+    const until = this.#ports.file.followed;
+    const draft: Draft = {
+      lane,
+      until,
+      event: null,
+      changes: [],
+      counts: new Map(),
+      isComplete: false,
+    };
+    this.#complete(draft, this.#read(draft));
+  }
+
+  /** @param work - Settles with false when the trail has no answer at present. */
+  #complete(draft: Draft, work: Promise<boolean>): void {
+    const key = keyOf(draft.lane);
+    this.#drafts.set(key, draft);
+    draft.isComplete = false;
+    const end = (isDone: boolean) => {
+      draft.isComplete = isDone;
+      if (isDone) this.#ports.wake();
+      // A later turn begins it again.
+      else this.#drafts.delete(key);
+    };
+    void work.then(end);
+  }
+
+  async #read(draft: Draft): Promise<boolean> {
+    const { ask, emit } = this.#ports;
+    const { lane, until } = draft;
+    const { partition } = lane;
+    const found = await ask({ about: "event", eventId: "", partition });
+    if (found.gap !== null) return this.#isLost(found.gap, String(partition));
+    const { eventId } = found.value;
+    const after = (since: number) =>
+      ask({ about: "changes", eventId, partition, since, limit: CHANGES_MAX });
+    let page = await after(lane.since);
+    if (page.gap === AuditGap.TOO_EARLY) {
+      emit("report", `a webhook misses changes of the event ${eventId}: the trail has lost them`);
+      page = await after(page.extent!.firstSequence - 1);
+    }
+    if (page.gap !== null) return this.#isLost(page.gap, eventId);
+    draft.event = found.value;
+    draft.changes = page.value.changes.filter(({ sequence }) => sequence <= until);
+    return true;
+  }
+
+  /** Counts the open places after records. */
+  async #count(draft: Draft, sequences: readonly number[]): Promise<boolean> {
+    const { eventId, partition } = draft.event!;
+    for (const sequence of sequences) {
+      // oxlint-disable-next-line no-await-in-loop -- one question at a time
+      const found = await this.#ports.ask({ about: "open", eventId, partition, sequence });
+      if (found.gap !== null) {
+        draft.event = null;
+        return this.#isLost(found.gap, eventId);
+      }
+      draft.counts.set(sequence, found.value);
+    }
+    return true;
+  }
+
+  /** @returns True when the trail will not have it at a later time either. */
+  #isLost(gap: AuditGap, event: string): boolean {
+    if (gap === AuditGap.DAMAGED) {
+      const missed = `a webhook misses changes of the event ${event}: the trail is damaged there`;
+      this.#ports.emit("report", missed);
+    }
+    return gap === AuditGap.DAMAGED || gap === AuditGap.NO_EVENT;
+  }
+
+  #formLane(draft: Draft): void {
+    const { file, nowMs } = this.#ports;
+    const { lane, until, event, changes, counts } = draft;
+    const webhook = this.#webhooks.get(lane.webhookId);
+    if (webhook?.active !== true || !file.hasLane(lane)) return;
     const { eventId } = event ?? { eventId: "" };
     if (event === null || !isNamedAfter(webhook, eventId, lane.since)) return file.removeLane(lane);
-    const since = Math.max(lane.since, trail.extent.firstSequence - 1);
-    if (since > lane.since) {
-      emit("report", `a webhook misses changes of the event ${eventId}: the trail has lost them`);
+    if (changes.length === 0) {
+      // Otherwise some may have been followed meanwhile.
+      if (until === file.followed) file.removeLane(lane);
+      return;
     }
-    const page = trail.page(event, since, CHANGES_MAX);
-    if (page === AuditGap.DAMAGED) {
-      emit(
-        "report",
-        `a webhook misses changes of the event ${eventId}: the trail is damaged there`,
-      );
-    }
-    if (typeof page !== "object") return file.removeLane(lane);
-    // Later ones come to a lane when they are followed.
-    const changes = page.changes.filter(({ sequence }) => sequence <= file.followed);
-    if (changes.length === 0) return file.removeLane(lane);
-    const isLast = this.#open.isLast.bind(this.#open, lane.partition);
     const typesOf = ({ sequence }: EventChange) => {
       const filter = filterOf(webhook, sequence);
       return isNamed(filter, eventId) ? filter.types : [];
     };
+    const watched = changes.filter((change) => typesOf(change).includes("soldout"));
+    const missing = this.#open
+      .countsFor(lane.partition, watched)
+      .filter((sequence) => !counts.has(sequence));
+    if (missing.length > 0) return this.#complete(draft, this.#count(draft, missing));
+    this.#counts = counts;
+    const isLast = this.#open.isLast.bind(this.#open, lane.partition);
     const told = { webhookId: webhook.id, eventId, typesOf, isLast };
     const deliveries = deliveriesOf(changes, told);
-    const until = changes.at(-1)!.sequence;
-    const bytes = file.form({ ...lane, since: until }, deliveries, nowMs());
+    const since = changes.at(-1)!.sequence;
+    const bytes = file.form({ ...lane, since }, deliveries, nowMs());
     this.#waiting.set(webhook.id, (this.#waiting.get(webhook.id) ?? 0) + bytes);
   }
 
@@ -544,13 +629,6 @@ const ADDED: Readonly<Record<string, number>> = {
   unblock: 1,
 };
 
-/** ACTIVE or LOCKED seats and places. */
-export interface OpenCount {
-  readonly seats: number;
-  /** By id of the area. */
-  readonly areas: ReadonlyMap<number, number>;
-}
-
 /** @returns Those of an event after a record. */
 export type CountOpen = (partition: number, sequence: number) => OpenCount;
 
@@ -569,6 +647,19 @@ export class OpenPlaces {
 
   constructor(count: CountOpen) {
     this.#count = count;
+  }
+
+  /** @returns The records whose counts `isLast` will ask for. */
+  countsFor(partition: number, changes: readonly EventChange[]): number[] {
+    const counted: number[] = [];
+    let last = this.#known.get(partition)?.sequence;
+    for (const { call, previous, sequence } of changes) {
+      const added = ADDED[call];
+      const isKnown = added !== undefined && last === previous;
+      if (!isKnown && added === -1) counted.push(sequence);
+      last = isKnown || added === -1 ? sequence : undefined;
+    }
+    return counted;
   }
 
   /** To be asked about the changes of an event in order. */

@@ -1,5 +1,6 @@
 /** The program of the webhooks' thread, as its starter sees it, and the signatures of deliveries. */
 import { createHmac } from "node:crypto";
+import type { MessagePort } from "node:worker_threads";
 import type { WebhookRow } from "../../engine/catalog.ts";
 import type { DeliveryPage, PendingDelivery } from "../../persistence/deliveries.ts";
 
@@ -62,11 +63,14 @@ export interface WebhookProgram {
   readonly requests: {
     readonly put: (webhook: Webhook) => void;
     readonly remove: (webhookId: number) => void;
+    /** Comes first. As by `HistoryThread.connect`. */
+    readonly history: (port: MessagePort) => void;
     /**
      * Follows the new records of the trail as far as it can be read; up to this one, all webhooks
      * are told.
      *
-     * @returns False when the file cannot be written; then it is to be asked again.
+     * @returns False when the file cannot be written, or the trail not be read; then it is to be
+     * asked again.
      */
     readonly follow: (sequence: number) => boolean;
     /** @returns Null when the file cannot be read. */

@@ -272,6 +272,8 @@ export class Webhooks {
     this.#startedMs = performance.now();
     this.#webhooks = rows.map((row) => this.#noted(row));
     this.#worker.start();
+    const port = this.#options.audit.connect?.();
+    if (port !== undefined) this.#worker.tell("history", port, [port]);
     return true;
   }
 

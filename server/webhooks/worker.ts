@@ -1,10 +1,10 @@
 /** The program of the webhooks' thread: handles its messages, and makes turns. */
 import { workerData } from "node:worker_threads";
 import { openDeliveries } from "../../persistence/deliveries.ts";
-import { realDisk } from "../../persistence/disk/disk.ts";
 import { messageOf } from "../../persistence/disk/faults.ts";
 import { emitterOf, LATER, portOfThisThread, serve } from "../../persistence/disk/worker.ts";
-import { FollowedHistory } from "../../persistence/history/followed.ts";
+import { AuditGap } from "../../engine/queries/history.ts";
+import { asking, type AskHistory } from "../../persistence/history/thread.ts";
 import { attempt } from "./attempt.ts";
 import { Courier, LISTED_MAX } from "./courier.ts";
 import type { DeliveryPage, WebhookProgram, WebhookThreadData } from "./messages.ts";
@@ -25,9 +25,10 @@ const port = portOfThisThread();
 const emit = emitterOf<WebhookProgram>(port);
 const report = (message: string) => emit("report", message);
 const file = openDeliveries({ folder, storeId, sequence, report });
+let ask: AskHistory = () => Promise.resolve({ gap: AuditGap.UNAVAILABLE, extent: null });
 const ports = {
   file,
-  openHistory: () => new FollowedHistory({ disk: realDisk, folder, storeId }),
+  ask: ((question) => ask(question)) as AskHistory,
   attempt,
   allowsPrivate,
   nowMs: () => Date.now(),
@@ -74,11 +75,15 @@ function tryTo(action: string, act: () => void): boolean {
     failures.delete(action);
     return true;
   } catch (error) {
-    const message = messageOf(error);
-    if (message !== failures.get(action)) report(message);
-    failures.set(action, message);
-    return false;
+    return failed(action, error);
   }
+}
+
+function failed(action: string, error: unknown): false {
+  const message = messageOf(error);
+  if (message !== failures.get(action)) report(message);
+  failures.set(action, message);
+  return false;
 }
 
 wake(0);
@@ -88,10 +93,16 @@ serve<WebhookProgram>(port, {
     wake(TURN_MS);
   },
   remove: (webhookId) => void tryTo("remove", () => courier.remove(webhookId)),
-  follow(until) {
-    const isDone = tryTo("follow", () => courier.follow(until));
-    wake(0);
-    return isDone;
+  history: (peer) => void (ask = asking(peer)),
+  follow(until, answering) {
+    const following = courier.follow(until).catch((error) => failed("follow", error));
+    const answer = (isDone: boolean) => {
+      if (isDone) failures.delete("follow");
+      wake(0);
+      answering.done(isDone);
+    };
+    void following.then(answer);
+    return LATER;
   },
   list({ webhookId, offset, limit }) {
     let page: DeliveryPage | null = null;

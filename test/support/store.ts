@@ -12,6 +12,7 @@ import type {
   ThreadEvents,
   ThreadPort,
   ToWorker,
+  Transferable,
 } from "../../persistence/disk/worker.ts";
 import { ByteWriter } from "../../persistence/log/bytes.ts";
 import { encodeRecord } from "../../persistence/log/codec.ts";
@@ -89,7 +90,7 @@ export class LocalThread<Message, Answer> implements Thread<Message> {
     });
   }
 
-  post(message: Message, transfer?: readonly ArrayBuffer[]): void {
+  post(message: Message, transfer?: readonly Transferable[]): void {
     this.#inbox.push(this.#sent(message, transfer));
     this.#options.later(() => {
       this.#arrived += 1;
@@ -112,7 +113,7 @@ export class LocalThread<Message, Answer> implements Thread<Message> {
     if (!this.#isBusy) this.#guard(() => this.#close());
   }
 
-  #sent<Value>(message: Value, transfer: readonly ArrayBuffer[] = []): Value {
+  #sent<Value>(message: Value, transfer: readonly Transferable[] = []): Value {
     const isCopied = this.#options.copies === true;
     return isCopied ? structuredClone(message, { transfer: [...transfer] }) : message;
   }

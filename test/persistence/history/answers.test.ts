@@ -156,6 +156,30 @@ test("a trail that begins before seats have prices lists them in its first map",
   expect(unpriced).toBeGreaterThan(10);
 });
 
+test.each(["tail", "archive"])("events with changes after a record → named from the %s", (part) => {
+  const own = new Book();
+  try {
+    own.feed(kept);
+    if (part === "archive") own.archiveAll();
+    const last = own.sequence;
+    const named = (since: number) => ask<"changed">(own, { about: "changed", since });
+    for (const since of [0, 1, 2, 3].map((quarter) => Math.floor((quarter * last) / 4))) {
+      const changed = [...own.archive.allEvents(), ...own.tail.changes.events.values()].filter(
+        (event) => {
+          const question = { about: "changes", ...event, since, limit: 1 } as const;
+          return ask<"changes">(own, question).changes.length > 0;
+        },
+      );
+      const ids = named(since).map((event) => event.partition);
+      expect(ids).toEqual(expect.arrayContaining(changed.map((event) => event.partition)));
+      expect(changed.length).toBeGreaterThan(1);
+    }
+    expect(named(last)).toEqual([]);
+  } finally {
+    own.discard();
+  }
+});
+
 test("more transitions than may be read or sorted → the question is refused", () => {
   const { archive, histories, tail } = book;
   const answers = new Answers(archive, histories, tail, { readMax: all.length - 1, sortedMax: 50 });

@@ -8,6 +8,7 @@ import {
   type AuditOutcome,
   type AuditQuestion,
   type ChangePage,
+  type FollowedEvent,
   type SeatAfter,
   type TransitionPage,
   type WaitingClient,
@@ -26,6 +27,7 @@ import { AUDIT_FILE, auditedSequence } from "../../../persistence/history/archiv
 import { BUILT_MAX } from "../../../persistence/history/answers.ts";
 import type { AuditReport } from "../../../persistence/history/keeper.ts";
 import {
+  asking,
   type HistoryProgram,
   HistoryThread,
   type HistoryThreadOptions,
@@ -108,6 +110,28 @@ test("an answer covers all durable records, and after a close there is none", as
   const files = fs.readdirSync(folder).filter((name) => name.startsWith(AUDIT_FILE));
   expect(files).toEqual([AUDIT_FILE]);
   expect(reports).toEqual([]);
+});
+
+test("another thread asks → answers from what was asked for so far, and none after the end", async () => {
+  const { folder, process } = await storeWithTrail(20);
+  const { thread } = threadOf({ folder, mark: () => process.journal.mark });
+  const ask = asking(thread.connect());
+  const changed = { about: "changed", since: 0 } as const;
+  expect(await ask(changed)).toEqual(UNAVAILABLE);
+  const { extent } = await thread.ask(OWNER, ANN);
+  const answered = await ask(changed);
+  expect(answered).toMatchObject({ gap: null, extent });
+  const events = (answered as unknown as { readonly value: readonly FollowedEvent[] }).value;
+  const event = events.find((one) => one.eventId === eventId)!;
+  expect(event).toMatchObject({ organizationId });
+  const [byId, byPartition] = await Promise.all([
+    thread.ask({ about: "changes", eventId, since: 0, limit: 100 }, ANN),
+    ask({ about: "changes", ...event, eventId: "", since: 0, limit: 100 }),
+  ]);
+  expect(byPartition).toEqual(byId);
+  await thread.close();
+  expect(await ask(changed)).toEqual(UNAVAILABLE);
+  expect(await asking(thread.connect())(changed)).toEqual(UNAVAILABLE);
 });
 
 test("before the first record there is no event", async () => {

@@ -211,10 +211,26 @@ test("changes that reach the trail while deliveries are formed are sent once", a
   const sending = new Sending(HALL);
   sending.create();
   const first = sending.book("lock", sending.world.selection("A", "A1"));
-  sending.follow();
+  await sending.follow();
   const second = sending.book("lock", sending.world.selection("A", "A2"));
   sending.feed();
   sending.courier.turn();
+  await sending.run();
+  expect(sending.sent.map(({ sequences }) => sequences)).toEqual([[first], [second]]);
+});
+
+test("changes that are followed while a lane is read → are sent in their turn", async () => {
+  const sending = new Sending(HALL);
+  sending.create();
+  const first = sending.book("lock", sending.world.selection("A", "A1"));
+  await sending.follow();
+  while (sending.sent.length === 0) {
+    sending.courier.turn();
+    await new Promise(setImmediate);
+  }
+  // The delivery has ended, so the lane is read again, up to the record that was followed.
+  for (let turns = 0; turns < 2; turns++) sending.courier.turn();
+  const second = sending.book("lock", sending.world.selection("A", "A2"));
   await sending.run();
   expect(sending.sent.map(({ sequences }) => sequences)).toEqual([[first], [second]]);
 });
@@ -488,7 +504,7 @@ test("the past of an event is damaged → its changes are missed, and others are
   sending.book("lock", world.selection("A", "A1"));
   const body = { seats, groupOfSeats: [] };
   world.must("assignPrices", world.caller, { eventId: other, body });
-  sending.follow();
+  await sending.follow();
   sending.damage(world.eventId);
   await sending.run();
   expect(sending.sent.map(({ eventId }) => eventId)).toEqual([other]);

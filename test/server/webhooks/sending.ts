@@ -3,10 +3,9 @@ import path from "node:path";
 import { onTestFinished } from "vitest";
 import type { WebhookRow } from "../../../engine/catalog.ts";
 import type { StateSelection, WebhookBody } from "../../../engine/bodies.ts";
-import { FollowedHistory } from "../../../persistence/history/followed.ts";
-import { realDisk } from "../../../persistence/disk/disk.ts";
 import { openSqlWriter } from "../../../persistence/disk/sqlite.ts";
-import { AUDIT_FILE } from "../../../persistence/history/archive.ts";
+import { AuditGap, type AuditQuestion } from "../../../engine/queries/history.ts";
+import { AUDIT_FILE, isDamage } from "../../../persistence/history/archive.ts";
 import { DeliveryFile } from "../../../persistence/deliveries.ts";
 import type { Attempt, AttemptResult } from "../../../server/webhooks/attempt.ts";
 import { Courier, type CourierPorts } from "../../../server/webhooks/courier.ts";
@@ -59,8 +58,7 @@ export class Sending {
     const file = new DeliveryFile(path.join(this.#folder, "webhooks.sqlite"), AUDIT_STORE, 0);
     const ports = {
       file,
-      openHistory: () =>
-        new FollowedHistory({ disk: realDisk, folder: this.#folder, storeId: AUDIT_STORE }),
+      ask: ((question: AuditQuestion) => this.#ask(question)) as CourierPorts["ask"],
       attempt: (attempt: Attempt) => this.#receive(attempt),
       allowsPrivate: false,
       nowMs: () => this.nowMs,
@@ -76,6 +74,16 @@ export class Sending {
         rows.map((row) => this.shown(row)),
       ),
     ];
+  }
+
+  /** As the thread of the history does. */
+  async #ask(question: AuditQuestion) {
+    try {
+      return this.#book.answer(question);
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      return { gap: AuditGap.DAMAGED, extent: this.#book.answers.extent };
+    }
   }
 
   #hear(event: string, value: unknown): void {
@@ -134,14 +142,14 @@ export class Sending {
   }
 
   /** @param until - The last record when the courier was last told of the webhooks. */
-  follow(until = this.world.engine.sequence): void {
+  async follow(until = this.world.engine.sequence): Promise<void> {
     this.feed();
-    this.courier.follow(until);
+    await this.courier.follow(until);
   }
 
   /** The trail gets all records, and the courier makes turns until nothing happens any more. */
   async run(until?: number): Promise<void> {
-    this.follow(until);
+    await this.follow(until);
     for (let quiet = 0; quiet < 3;) {
       const before = this.sent.length;
       const hasMore = this.courier.turn();
