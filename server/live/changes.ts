@@ -227,9 +227,14 @@ export class Quota {
       this.refused += 1;
       return false;
     }
-    this.#taken.set(organizationId, taken + 1);
-    this.count += 1;
+    this.add(organizationId);
     return true;
+  }
+
+  /** Takes a place even when the organization has its maximum. */
+  add(organizationId: number): void {
+    this.#taken.set(organizationId, (this.#taken.get(organizationId) ?? 0) + 1);
+    this.count += 1;
   }
 
   giveBack(organizationId: number): void {

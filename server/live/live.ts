@@ -79,7 +79,10 @@ function isOwn(origin: string, host: string): boolean {
 export const TICKET_MS = 60_000;
 /** A ticket begins no connection after this time, and its open one ends. */
 export const TICKET_LIFE_MS = 12 * 3_600_000;
-/** Valid tickets without a connection, of all and of an organization. */
+/**
+ * Valid tickets without a connection, of all and of an organization: with as many, no other is made.
+ * Those whose connection ends are kept beyond, which the bounds of connections also bound.
+ */
 export const TICKETS_MAX = 100_000;
 export const TICKETS_PER_ORGANIZATION_MAX = 20_000;
 
@@ -98,7 +101,9 @@ export class Tickets {
   /** @returns A new ticket; null when there are too many. */
   issue(facts: TicketFacts, nowMs: number): Ticket | null {
     const text = randomBytes(32).toString("base64url");
-    return this.#add({ ...facts, text, expiresAtMs: 0, endsAtMs: nowMs + TICKET_LIFE_MS }, nowMs);
+    this.#removeOver(nowMs);
+    if (this.count >= TICKETS_MAX || !this.#quota.take(facts.organizationId)) return null;
+    return this.#keep({ ...facts, text, expiresAtMs: 0, endsAtMs: nowMs + TICKET_LIFE_MS }, nowMs);
   }
 
   /** @returns The ticket; null when it is over, or has a connection. */
@@ -116,12 +121,13 @@ export class Tickets {
 
   /** Its connection has ended, or its answer was made: a minute begins in which the next may come. */
   end(ticket: Ticket, nowMs: number): void {
-    if (ticket.endsAtMs > nowMs) this.#add(ticket, nowMs);
+    if (ticket.endsAtMs <= nowMs) return;
+    this.#removeOver(nowMs);
+    this.#quota.add(ticket.organizationId);
+    this.#keep(ticket, nowMs);
   }
 
-  #add(ticket: Ticket, nowMs: number): Ticket | null {
-    this.#removeOver(nowMs);
-    if (this.count >= TICKETS_MAX || !this.#quota.take(ticket.organizationId)) return null;
+  #keep(ticket: Ticket, nowMs: number): Ticket {
     const added = { ...ticket, expiresAtMs: Math.min(nowMs + TICKET_MS, ticket.endsAtMs) };
     this.#idle.set(ticket.text, added);
     return added;

@@ -41,6 +41,21 @@ test("an organization has so many tickets, until they end", () => {
   expect(tickets.count).toBe(1);
 });
 
+test("a connection ends while the organization has all its tickets → its ticket may begin again", () => {
+  const tickets = new Tickets();
+  const facts = { eventId: "e", organizationId: 7, credentials: KEY };
+  const ticket = tickets.issue(facts, 1_000)!;
+  expect(tickets.begin(ticket)).toBe(true);
+  while (tickets.issue(facts, 1_000) !== null);
+  tickets.end(ticket, 2_000);
+  expect(tickets.count).toBe(TICKETS_PER_ORGANIZATION_MAX + 1);
+  const again = tickets.find(ticket.text, 1_999 + TICKET_MS)!;
+  expect([tickets.begin(again), tickets.issue(facts, 2_000)]).toEqual([true, null]);
+  tickets.end(again, 3_000);
+  expect(tickets.issue(facts, 3_000 + TICKET_MS)).not.toBeNull();
+  expect(tickets.count).toBe(1);
+});
+
 test("a ticket begins another connection within a minute after the last, for twelve hours", () => {
   const tickets = new Tickets();
   const facts = { eventId: "e", organizationId: 7, credentials: KEY };
