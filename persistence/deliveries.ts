@@ -8,6 +8,7 @@
  * until all of its deliveries have been sent.
  */
 import { deflateRawSync, inflateRawSync } from "node:zlib";
+import { setAside } from "./disk/data-folder.ts";
 import { namesIn, realDisk } from "./disk/disk.ts";
 import { Malformed, messageOf } from "./disk/faults.ts";
 import { FORMATS } from "./disk/formats.ts";
@@ -424,25 +425,11 @@ export function openDeliveries({ folder, storeId, sequence, report }: OpenOption
   } catch (error) {
     const isDamaged = error instanceof SqlFault ? error.isDamage : error instanceof Malformed;
     if (!isDamaged) throw error;
-    const name = setAside(folder);
+    const name = setAside(realDisk, folder, WEBHOOKS_FILE);
     realDisk.createNow(path).closeNow();
     const reason = messageOf(error);
     report(`the deliveries of webhooks could not be read and are now in ${name}: ${reason}`);
     // The backlog is lost; nothing is sent twice.
     return open(sequence);
   }
-}
-
-/** @returns The new name. */
-function setAside(folder: string): string {
-  const names = namesIn(realDisk, folder);
-  let count = 1;
-  while (names.includes(`${WEBHOOKS_FILE}.damaged-${count}`)) count += 1;
-  const name = `${WEBHOOKS_FILE}.damaged-${count}`;
-  for (const suffix of ["", "-wal"]) {
-    if (!names.includes(WEBHOOKS_FILE + suffix)) continue;
-    realDisk.renameNow(`${folder}/${WEBHOOKS_FILE}${suffix}`, `${folder}/${name}${suffix}`);
-  }
-  if (names.includes(`${WEBHOOKS_FILE}-shm`)) realDisk.removeNow(`${folder}/${WEBHOOKS_FILE}-shm`);
-  return name;
 }

@@ -352,3 +352,21 @@ function ensureClusterCell(disk: ReadDisk, folder: string, given: string | undef
     `example after a backup was restored, remove ${path}`;
   throw new FolderRefused(folder, reason, ExitCode.CONFIGURATION);
 }
+
+/**
+ * Renames a file of SQLite that cannot be used. Nobody has it open.
+ * @returns The new name. @throws DiskFault.
+ */
+export function setAside(disk: Disk, folder: string, name: string): string {
+  const names = namesIn(disk, folder);
+  let count = 1;
+  while (names.includes(`${name}.damaged-${count}`)) count += 1;
+  const damaged = `${name}.damaged-${count}`;
+  // The write-ahead log has the last commits, so it keeps its place beside the file.
+  for (const suffix of ["", "-wal"]) {
+    if (!names.includes(name + suffix)) continue;
+    disk.renameNow(`${folder}/${name}${suffix}`, `${folder}/${damaged}${suffix}`);
+  }
+  if (names.includes(`${name}-shm`)) disk.removeNow(`${folder}/${name}-shm`);
+  return damaged;
+}

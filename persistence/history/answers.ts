@@ -175,50 +175,47 @@ export class Answers {
     since: number,
     limit: number,
   ): Slices<ChangePage | AuditGap> {
-    const gap = this.#gapOf(since);
-    if (gap !== null) return gap;
     const changes: EventChange[] = [];
-    let places = 0;
-    for (const span of this.#spansAfter(event, since)) {
-      const block = yield* this.#histories.block(event, span);
-      for (let i = block.recordFrom(since + 1); i < block.recordCount; i++) {
-        if (changes.length === limit || places >= PLACES_PER_PAGE_MAX)
-          return { changes, hasMore: true };
-        const change = block.change(i);
-        changes.push(change);
-        places += placesOf(change);
-        if (places % SLICE_MOVES < placesOf(change)) yield;
-      }
-    }
-    return { changes, hasMore: false };
+    const add = (change: EventChange) => changes.push(change) < limit;
+    const gap = yield* this.#eachChange(event, since, PLACES_PER_PAGE_MAX, add);
+    return typeof gap === "string" ? gap : { changes, hasMore: gap };
   }
 
   *#columns(event: ArchivedEvent, since: number): Slices<ChangeColumns | AuditGap> {
-    const gap = this.#gapOf(since);
-    if (gap !== null) return gap;
     const columns = emptyColumns();
+    const add = (change: EventChange) => addTo(columns, change);
+    const gap = yield* this.#eachChange(event, since, COLUMN_PLACES_MAX, add);
+    return typeof gap === "string" ? gap : { ...columns, hasMore: gap };
+  }
+
+  /**
+   * Adds the changes after a record, until they have so many places.
+   * @param add - Returns whether it takes more.
+   * @returns Whether there are more, or why there are none.
+   */
+  *#eachChange(
+    event: ArchivedEvent,
+    since: number,
+    placesMax: number,
+    add: (change: EventChange) => boolean,
+  ): Slices<boolean | AuditGap> {
+    const { firstSequence, lastSequence } = this.extent;
+    if (since < firstSequence - 1) return AuditGap.TOO_EARLY;
+    if (since > lastSequence) return AuditGap.TOO_LATE;
     let places = 0;
-    for (const span of this.#spansAfter(event, since)) {
+    let isOpen = true;
+    for (const span of this.#histories.spansOf(event)) {
+      if (span.end <= since) continue;
       const block = yield* this.#histories.block(event, span);
       for (let i = block.recordFrom(since + 1); i < block.recordCount; i++) {
-        if (places >= COLUMN_PLACES_MAX) return { ...columns, hasMore: true };
+        if (!isOpen || places >= placesMax) return true;
         const change = block.change(i);
-        addTo(columns, change);
+        isOpen = add(change);
         places += placesOf(change);
         if (places % SLICE_MOVES < placesOf(change)) yield;
       }
     }
-    return { ...columns, hasMore: false };
-  }
-
-  #gapOf(since: number): AuditGap | null {
-    const { firstSequence, lastSequence } = this.extent;
-    if (since < firstSequence - 1) return AuditGap.TOO_EARLY;
-    return since > lastSequence ? AuditGap.TOO_LATE : null;
-  }
-
-  #spansAfter(event: ArchivedEvent, since: number): Span[] {
-    return this.#histories.spansOf(event).filter(({ end }) => end > since);
+    return false;
   }
 
   *#past(
@@ -339,7 +336,8 @@ function emptyColumns(): Lists {
   return { ...ofChanges, seatIds: [], states: [], priceIds: [], areas: [] };
 }
 
-function addTo(columns: Lists, { sequence, timeMs, call, seats, areas }: EventChange): void {
+/** @returns True: a caller bounds its places. */
+function addTo(columns: Lists, { sequence, timeMs, call, seats, areas }: EventChange): true {
   columns.sequences.push(sequence);
   columns.timesMs.push(timeMs);
   columns.calls.push(call);
@@ -351,4 +349,5 @@ function addTo(columns: Lists, { sequence, timeMs, call, seats, areas }: EventCh
     columns.priceIds.push(priceId ?? 0);
   }
   columns.areas.push(...areas);
+  return true;
 }

@@ -21,8 +21,14 @@ const DISTANCE_BASE = 2;
 const SAME_SEATS = 0;
 const COUNT_BASE = 1;
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+const UUID_LENGTH = 36;
+const HYPHEN = 0x2d;
 const UUID_BYTES = 16;
+/** By character: 0 to 15 for a digit of lower-case hexadecimal, else 16. */
+const DIGITS = Uint8Array.from({ length: 128 }, (_, unit) => {
+  const digit = "0123456789abcdef".indexOf(String.fromCharCode(unit));
+  return digit < 0 ? 16 : digit;
+});
 const packr = new Packr({ useRecords: false, copyBuffers: true });
 
 /** Differences are to the record before. */
@@ -59,18 +65,26 @@ export class ColumnWriter {
   readonly #holdTypes = new Map<string, number>();
   /** By session: its number, and the seats of its last record. */
   readonly #sessions = new Map<string, { readonly number: number; seats: Uint32Array }>();
-  readonly #uuids: string[] = [];
-  #sequence = 0;
-  #timeMs = 0;
+  #uuids = Buffer.allocUnsafe(16 * UUID_BYTES);
+  #uuidBytes = 0;
   #actorId = 0;
+  /** The first record and the last one, with its time; 0 for none. */
+  first = 0;
+  last = 0;
+  lastMs = 0;
+  /** As by `movesIn`. */
+  moves = 0;
 
   /** Cost: O(seats). */
-  add({ sequence, timeMs, record }: TimedRecord): void {
+  add(timed: TimedRecord): void {
+    const { sequence, timeMs, record } = timed;
     const columns = this.#columns;
-    columns.sequence.push(sequence - this.#sequence);
-    columns.timeMs.push(timeMs - this.#timeMs);
-    this.#sequence = sequence;
-    this.#timeMs = timeMs;
+    columns.sequence.push(sequence - this.last);
+    columns.timeMs.push(timeMs - this.lastMs);
+    if (this.first === 0) this.first = sequence;
+    this.last = sequence;
+    this.lastMs = timeMs;
+    this.moves += movesIn(timed);
     if (record.type === RecordType.MOVE) {
       this.#addMove(record, timeMs);
       return;
@@ -107,10 +121,9 @@ export class ColumnWriter {
     const columns = this.#columns;
     const known = this.#sessions.get(session);
     if (known === undefined) {
-      const isUuid = UUID.test(session);
+      const isUuid = this.#addUuid(session);
       columns.session.push(isUuid ? NEW_UUID : NEW_TEXT);
-      if (isUuid) this.#uuids.push(session);
-      else columns.texts.push(session);
+      if (!isUuid) columns.texts.push(session);
       this.#sessions.set(session, { number: this.#sessions.size, seats });
     } else {
       columns.session.push(DISTANCE_BASE + this.#sessions.size - 1 - known.number);
@@ -129,10 +142,31 @@ export class ColumnWriter {
     }
   }
 
+  /** @returns False for another text than a UUID in its usual form. */
+  #addUuid(session: string): boolean {
+    if (session.length !== UUID_LENGTH) return false;
+    if (this.#uuidBytes + UUID_BYTES > this.#uuids.length) {
+      this.#uuids = Buffer.concat([this.#uuids], 2 * this.#uuids.length);
+    }
+    let at = this.#uuidBytes;
+    for (let i = 0; i < UUID_LENGTH; i += 2) {
+      if (i === 8 || i === 13 || i === 18 || i === 23) {
+        if (session.charCodeAt(i) !== HYPHEN) return false;
+        i += 1;
+      }
+      const [high, low] = [DIGITS[session.charCodeAt(i)]!, DIGITS[session.charCodeAt(i + 1)]!];
+      // Undefined for a character beyond the table.
+      if (!(high < 16 && low < 16)) return false;
+      this.#uuids[at++] = 16 * high + low;
+    }
+    this.#uuidBytes = at;
+    return true;
+  }
+
   /** @returns The bytes for `recordsIn`. Cost: O(records). */
   pack(): Buffer {
     const columns = this.#columns;
-    columns.uuids = Buffer.from(this.#uuids.join("").replaceAll("-", ""), "hex");
+    columns.uuids = this.#uuids.subarray(0, this.#uuidBytes);
     return packr.pack(Object.values(columns));
   }
 }

@@ -7,7 +7,7 @@ import { drain } from "../../engine/inventory/steps.ts";
 import { assert } from "../../engine/assert.ts";
 import type { TimedRecord } from "../../engine/queries/effect.ts";
 import { State } from "../../engine/state.ts";
-import type { StorePlace } from "../disk/data-folder.ts";
+import { setAside, type StorePlace } from "../disk/data-folder.ts";
 import { type Disk, namesIn, type ReadDisk } from "../disk/disk.ts";
 import {
   DiskFault,
@@ -52,7 +52,7 @@ export const TAIL_BYTES_MAX = 64 * 1024 * 1024;
 /** Transitions between two images, at least ... */
 const IMAGE_MOVES_MIN = 16_384;
 /** ... and so many for each seat of the event: an image takes a few bytes a seat. */
-const IMAGE_MOVES_PER_SEAT = 2;
+const IMAGE_MOVES_PER_SEAT = 1;
 /** Transitions of a usual record, at most. */
 const MOVES_PER_RECORD_MAX = 5;
 /** Bytes of the log that are read at once: a few milliseconds. */
@@ -266,10 +266,12 @@ export class OpenHistory {
     const before = isNew ? (open?.span.chunks ?? []) : [];
     let moves = before.reduce((sum, chunk) => sum + chunk.moves, 0);
     let movesMax = imageMovesMin;
-    let chunk = this.#lastChunk(partition, before);
+    let { image, columns } = this.#lastChunk(partition, before);
     const close = () => {
-      const made = chunk.pack();
-      if (made !== null) chunks.push(made);
+      const { first, last: end, lastMs, moves: all } = columns;
+      if (first === 0) return;
+      const extent = { partition, first, last: end, lastMs, moves: all };
+      chunks.push(packed({ ...extent, image, records: columns.pack() }));
     };
     // An image is of the moment after a record of the event.
     let last = isNew ? (before.at(-1)?.last ?? (open?.event.created ?? 0) - 1) : from;
@@ -285,13 +287,14 @@ export class OpenHistory {
         movesMax = Math.max(imageMovesMin, IMAGE_MOVES_PER_SEAT * seats);
         if (moves >= movesMax && replay !== null) {
           close();
-          chunk = new OpenChunk(partition, replay.image());
+          image = replay.image();
+          columns = new ColumnWriter();
           moves = 0;
           yield;
         }
       }
       const count = movesIn(record);
-      chunk.add(record);
+      columns.add(record);
       moves += count;
       work += 1 + count;
       replay = applied(replay, record);
@@ -318,16 +321,15 @@ export class OpenHistory {
   /** Continues the last chunk of an event while it is short, so that the archive has few. */
   #lastChunk(partition: number, chunks: readonly ChunkHead[]): OpenChunk {
     const last = chunks.at(-1);
-    const made = new OpenChunk(partition, null);
+    const made = { image: null, columns: new ColumnWriter() };
     if (last === undefined || last.moves === 0 || last.moves > SHORT_MOVES_MAX) return made;
     const kept = unlessDamaged(() => this.archive.chunk(partition, last.first));
     if (kept === null) return made;
     const [...all] = recordsIn(kept.records, partition);
     const { continuedMsMax = CONTINUED_MS_MAX } = this.#options;
     if (this.tail.oldestMs - all[0]!.timeMs >= continuedMsMax) return made;
-    const chunk = new OpenChunk(partition, kept.image);
-    for (const record of all) chunk.add(record);
-    return chunk;
+    for (const record of all) made.columns.add(record);
+    return { ...made, image: kept.image };
   }
 
   /**
@@ -404,6 +406,12 @@ interface OpenSpan {
   readonly span: Span;
 }
 
+/** A chunk under construction. */
+interface OpenChunk {
+  readonly image: Buffer | null;
+  readonly columns: ColumnWriter;
+}
+
 /** Records after `from` up to `until`; `isNew` when the archive begins with them. */
 interface Round {
   readonly from: number;
@@ -419,43 +427,6 @@ function applied(replay: EventReplay | null, record: TimedRecord): EventReplay |
   } catch (error) {
     onlyDamage(error);
     return null;
-  }
-}
-
-/** A chunk under construction. */
-class OpenChunk {
-  readonly #partition: number;
-  readonly #image: Buffer | null;
-  readonly #columns = new ColumnWriter();
-  #first = 0;
-  #last = { sequence: 0, timeMs: 0 };
-  moves = 0;
-
-  constructor(partition: number, image: Buffer | null) {
-    this.#partition = partition;
-    this.#image = image;
-  }
-
-  add(record: TimedRecord): void {
-    if (this.#first === 0) this.#first = record.sequence;
-    this.#last = record;
-    this.#columns.add(record);
-    this.moves += movesIn(record);
-  }
-
-  /** @returns Null without a record. */
-  pack(): PackedChunk | null {
-    if (this.#first === 0) return null;
-    const { sequence: last, timeMs: lastMs } = this.#last;
-    return packed({
-      partition: this.#partition,
-      first: this.#first,
-      last,
-      lastMs,
-      moves: this.moves,
-      image: this.#image,
-      records: this.#columns.pack(),
-    });
   }
 }
 
@@ -704,25 +675,10 @@ export class HistoryKeeper {
     const { disk, folder, onReport } = this.#options;
     this.close();
     this.#isRebuilt = true;
-    const names = namesIn(disk, folder);
-    let count = 1;
-    while (names.includes(damagedName(count))) count += 1;
-    // The write-ahead log has the last commits, so it keeps its place beside the file.
-    for (const suffix of ["", "-wal"]) {
-      if (!names.includes(AUDIT_FILE + suffix)) continue;
-      disk.renameNow(
-        `${folder}/${AUDIT_FILE}${suffix}`,
-        `${folder}/${damagedName(count)}${suffix}`,
-      );
-    }
-    if (names.includes(`${AUDIT_FILE}-shm`)) disk.removeNow(`${folder}/${AUDIT_FILE}-shm`);
+    setAside(disk, folder, AUDIT_FILE);
     makeAuditFile(disk, folder);
     onReport({ kind: "rebuilt", reason });
   }
-}
-
-function damagedName(count: number): string {
-  return `${AUDIT_FILE}.damaged-${count}`;
 }
 
 /** Creates an empty file, so that from now on the log keeps the segments that the archive lacks. */

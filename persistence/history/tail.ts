@@ -13,8 +13,8 @@ import { PackedLayout } from "../../engine/layout/packed.ts";
 import type { TimedRecord } from "../../engine/queries/effect.ts";
 import { type CatalogRecord, RecordType } from "../../engine/records.ts";
 import type { State } from "../../engine/state.ts";
-import { ByteWriter } from "../log/bytes.ts";
-import { decodeRecord, encodeRecord } from "../log/codec.ts";
+import { ByteReader, ByteWriter } from "../log/bytes.ts";
+import { decodeNext, decodeRecord, encodeRecord, type Replay } from "../log/codec.ts";
 import { unpackDocument } from "../log/layout-packing.ts";
 import type { Archive, ArchivedEvent, Version, VersionKind } from "./archive.ts";
 import { lowerBound } from "./block.ts";
@@ -58,7 +58,7 @@ export class Tail {
   #changedEvents = new Map<number, ArchivedEvent>();
   #versions: Version[] = [];
   #replies = new Map<string, string | null>();
-  #blocks: Buffer[] = [];
+  #blocks: { readonly bytes: Buffer; readonly reader: ByteReader }[] = [];
   /** Bytes in use of the last block. */
   #used = 0;
   readonly #archive: Archive;
@@ -96,15 +96,18 @@ export class Tail {
     const entries = this.#entries.get(partition);
     if (entries === undefined) return;
     const { sequences, places } = entries;
+    let found: TimedRecord;
+    const keep: Replay = (sequence, timeMs, record) => (found = { sequence, timeMs, record });
     for (
       let i = lowerBound(sequences.length, (at) => sequences[at]! > after);
       i < sequences.length;
       i++
     ) {
-      const block = this.#blocks[Math.floor(places[i]! / BLOCK_BYTES)]!;
-      const start = places[i]! % BLOCK_BYTES;
-      const bytes = block.subarray(start, start + block.readUInt32LE(start));
-      yield decodeRecord(bytes, sequences[i]!);
+      const { bytes, reader } = this.#blocks[Math.floor(places[i]! / BLOCK_BYTES)]!;
+      reader.at = places[i]! % BLOCK_BYTES;
+      reader.end = bytes.length;
+      decodeNext(reader, sequences[i]!, keep);
+      yield found!;
     }
   }
 
@@ -210,12 +213,13 @@ export class Tail {
   /** @returns The place of the copy. A record that is longer than a block has one of its own. */
   #copy(record: Buffer): number {
     const last = this.#blocks.at(-1);
-    if (last === undefined || this.#used + record.length > last.length) {
-      this.#blocks.push(Buffer.allocUnsafeSlow(Math.max(BLOCK_BYTES, record.length)));
+    if (last === undefined || this.#used + record.length > last.bytes.length) {
+      const bytes = Buffer.allocUnsafeSlow(Math.max(BLOCK_BYTES, record.length));
+      this.#blocks.push({ bytes, reader: new ByteReader(bytes) });
       this.#used = 0;
     }
     const place = (this.#blocks.length - 1) * BLOCK_BYTES + this.#used;
-    this.#blocks.at(-1)!.set(record, this.#used);
+    this.#blocks.at(-1)!.bytes.set(record, this.#used);
     this.#used += record.length;
     return place;
   }

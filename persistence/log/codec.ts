@@ -96,21 +96,26 @@ export function decodeRecords(
   const input = new ByteReader(payload);
   const payloadEnd = input.end;
   for (let i = 0; i < recordCount; i++) {
-    const start = input.at;
     input.end = payloadEnd;
-    const recordBytes = input.u32();
-    const recordEnd = start + recordBytes;
-    if (recordEnd > payloadEnd || recordBytes < RECORD_HEAD_BYTES) {
-      throw new Malformed("a record within its frame", `one of ${recordBytes} bytes`);
-    }
-    input.end = recordEnd;
-    decodeOne(input, firstSequence + i, replay);
-    if (input.at !== recordEnd) {
-      throw new Malformed("the end of the record", `${recordEnd - input.at} further bytes`);
-    }
+    decodeNext(input, firstSequence + i, replay);
   }
   if (input.at !== payloadEnd) {
     throw new Malformed(`${recordCount} records`, `${payloadEnd - input.at} further bytes`);
+  }
+}
+
+/** Replays the record at `input.at`, and leaves the reader at its end. @throws Malformed. */
+export function decodeNext(input: ByteReader, sequence: number, replay: Replay): void {
+  const { at: start, end } = input;
+  const recordBytes = input.u32();
+  const recordEnd = start + recordBytes;
+  if (recordEnd > end || recordBytes < RECORD_HEAD_BYTES) {
+    throw new Malformed("a record within its frame", `one of ${recordBytes} bytes`);
+  }
+  input.end = recordEnd;
+  decodeOne(input, sequence, replay);
+  if (input.at !== recordEnd) {
+    throw new Malformed("the end of the record", `${recordEnd - input.at} further bytes`);
   }
 }
 

@@ -1,5 +1,6 @@
 /** The keeper of the audit trail with a real log: it continues, rebuilds, and loses nothing. */
 import { drain } from "../../../engine/inventory/steps.ts";
+import { randomBytes } from "node:crypto";
 import fs from "node:fs";
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -23,9 +24,11 @@ import {
 import { type Disk, realDisk } from "../../../persistence/disk/disk.ts";
 import { openSqlWriter, SqlFault, STATEMENTS_MAX } from "../../../persistence/disk/sqlite.ts";
 import { verifyFolder } from "../../../persistence/rescue/verify.ts";
+import { AUDIT_STORE, Book } from "../../support/audit.ts";
 import { ProcessDied } from "../../support/disk/process-disk.ts";
 import { SmallDisk } from "../../support/disk/small-disk.ts";
 import { describeUnless, missingPrograms, missingRoot } from "../../support/programs.ts";
+import { temporaryFolder } from "../../support/server-process.ts";
 import { STORE_ID } from "../log/log-fixture.ts";
 import { history, snapshotsIn, storeWithTrail } from "../rescue/folder-fixture.ts";
 import { folderOf, namesIn, StoreProcess } from "../store/store-fixture.ts";
@@ -63,6 +66,35 @@ function rowsOf(records: number) {
   book.feed(history.records.slice(0, records));
   return eventIds.flatMap((eventId) => transitionsOf(book, eventId));
 }
+
+/** Bytes that this process has read of files, as Linux counts them. */
+function bytesRead(): number {
+  return Number(/^rchar: (\d+)$/m.exec(fs.readFileSync("/proc/self/io", "utf8"))![1]);
+}
+
+test("an archive has grown by very many chunks → a start reads none of them", () => {
+  const folder = temporaryFolder();
+  const book = new Book(folder);
+  book.feed(history.records);
+  book.archiveAll();
+  const random = randomBytes(256 * 1024);
+  book.archive.commit(book.archive.row, () => {
+    for (let first = 1; first <= 100; first++) {
+      const extent = { partition: 1_000_000 + first, first, last: first, lastMs: 0, moves: 1 };
+      book.archive.putChunk({ ...extent, image: null, records: random, isPacked: true });
+    }
+  });
+  const { sequence } = book;
+  book.close();
+  const { size } = fs.statSync(path.join(folder, AUDIT_FILE));
+  expect(size).toBeGreaterThan(100 * random.length);
+  const before = bytesRead();
+  expect(auditedSequence(realDisk, folder, AUDIT_STORE)).toBe(sequence);
+  const opened = new Book(folder);
+  expect(opened.sequence).toBe(sequence);
+  opened.close();
+  expect(bytesRead() - before).toBeLessThan(size / 50);
+});
 
 test("it follows a log over segments and starts, and takes each record once", async () => {
   const { folder, process } = await storeWithTrail(0);
