@@ -1,4 +1,4 @@
-/** Fairness and bounds: a fair queue, and a quota. Every operation has constant cost. */
+/** Fairness and bounds: a fair queue, a quota, and a cache. Every operation has constant cost. */
 
 /** The work of one key: the piece under way, then the others, the oldest first. */
 interface Line<Item> {
@@ -125,4 +125,20 @@ export class TenantQuota<Key> {
     else this.#taken.set(key, left);
     this.used -= amount;
   }
+}
+
+/**
+ * Keeps a value as the last one used, and drops the one of longest ago when there are more than `max`.
+ * @returns The value.
+ */
+export function keepRecent<Key, Value>(
+  kept: Map<Key, Value>,
+  key: Key,
+  value: Value,
+  max: number,
+): Value {
+  kept.delete(key);
+  kept.set(key, value);
+  if (kept.size > max) kept.delete(kept.keys().next().value!);
+  return value;
 }

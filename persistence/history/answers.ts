@@ -1,4 +1,5 @@
 /** Answers questions about the past from the histories of events, in slices. */
+import { keepRecent } from "../../engine/bounds.ts";
 import {
   type AuditAnswers,
   AuditGap,
@@ -283,11 +284,7 @@ export class Answers {
         this.#built -= 1;
       }
     }
-    this.#kept.delete(key);
-    this.#kept.set(key, replay);
-    const [oldest] = this.#kept.keys();
-    if (this.#kept.size > KEPT_MAX) this.#kept.delete(oldest!);
-    return replay;
+    return keepRecent(this.#kept, key, replay, KEPT_MAX);
   }
 
   /** @returns The event's last record up to a time; the one before its first for none. */

@@ -3,6 +3,7 @@
  * transitions in blocks of which the last used stay in memory.
  */
 import { inflateSync } from "node:zlib";
+import { keepRecent } from "../../engine/bounds.ts";
 import type { LayoutDocument } from "../../engine/layout/document.ts";
 import { buildLayout, type Layout } from "../../engine/layout/layout.ts";
 import type { TimedRecord } from "../../engine/queries/effect.ts";
@@ -126,11 +127,7 @@ export class EventHistories implements Versions {
     if (version === undefined || version.body === null) return undefined;
     const key = `${schemaId} ${version.sequence}`;
     const layout = this.#layouts.get(key) ?? buildLayout(documentOf(version.body));
-    this.#layouts.delete(key);
-    this.#layouts.set(key, layout);
-    const [oldest] = this.#layouts.keys();
-    if (this.#layouts.size > LAYOUTS_MAX) this.#layouts.delete(oldest!);
-    return layout;
+    return keepRecent(this.#layouts, key, layout, LAYOUTS_MAX);
   }
 
   /** The spans of an event, in order; the last one is open. */

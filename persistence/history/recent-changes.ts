@@ -36,7 +36,7 @@ import {
 } from "../../engine/queries/history.ts";
 import { type LogRecord, type MoveRecord, RecordType } from "../../engine/records.ts";
 import type { State } from "../../engine/state.ts";
-import { decodeRecords } from "../log/codec.ts";
+import { decodeRecord } from "../log/codec.ts";
 import { lowerBound } from "./block.ts";
 
 /** Memory for recent changes; the oldest are dropped. Older ones are in the audit trail. */
@@ -633,11 +633,8 @@ export class RecentMoves {
     const start = bytes.readUInt32LE(batch.start + OFFSET_BYTES * (sequence - batch.first));
     const end = start + bytes.readUInt32LE(start);
     assert(end > start + GAP_BYTES, "only moves are read from the recent records");
-    let found: { timeMs: number; record: MoveRecord } | null = null;
-    decodeRecords(bytes.subarray(start, end), sequence, 1, (_, timeMs, record) => {
-      found = { timeMs, record: record as MoveRecord };
-    });
-    return found!;
+    const { timeMs, record } = decodeRecord(bytes.subarray(start, end), sequence);
+    return { timeMs, record: record as MoveRecord };
   }
 
   #batchOf(sequence: number): Batch {

@@ -392,7 +392,7 @@ export function serveHistory(
   const emit = emitterOf<HistoryProgram>(port);
   const keeper = new HistoryKeeper({ ...options, onReport: (report) => emit("report", report) });
   const questions = new Questions(keeper, options.soon);
-  const peers: MessagePort[] = [];
+  const peers = new Set<MessagePort>();
   let lastOfPeers = 0;
   serve<HistoryProgram>(port, {
     follow({ mark, isIdle }, answering) {
@@ -410,7 +410,8 @@ export function serveHistory(
       return LATER;
     },
     connect(peer) {
-      peers.push(peer);
+      peers.add(peer);
+      peer.once("close", () => peers.delete(peer));
       serve<PeerProgram>(peer, {
         ask(question, answering) {
           questions.add(

@@ -3,6 +3,7 @@
  * an organization lets through per second. A bucket holds what one second fills in. Both limits are
  * off unless the organization has set them.
  */
+import { keepRecent } from "../../engine/bounds.ts";
 import type { Caller } from "../../engine/bodies.ts";
 import type { OrganizationRow } from "../../engine/catalog.ts";
 import { FrontResult, type Problem } from "../http/answers.ts";
@@ -55,10 +56,8 @@ export class RateLimits {
     const filled = tokens + ((nowMs - filledAtMs) * perSecond) / MS_PER_SECOND;
     const available = Math.min(perSecond, filled);
     const isTaken = available >= 1;
-    this.#buckets.delete(name);
-    this.#buckets.set(name, { tokens: available - Number(isTaken), filledAtMs: nowMs });
-    const [oldest] = this.#buckets.size > BUCKETS_MAX ? this.#buckets.keys() : [];
-    if (oldest !== undefined) this.#buckets.delete(oldest);
+    const bucket = { tokens: available - Number(isTaken), filledAtMs: nowMs };
+    keepRecent(this.#buckets, name, bucket, BUCKETS_MAX);
     if (isTaken) return null;
     this.refused += 1;
     return refusal(name, perSecond, (1 - available) / perSecond);
@@ -110,11 +109,7 @@ export class Throttle {
     const times = this.#failures.get(name) ?? [];
     times.push(nowMs);
     while (times.length > this.#failuresMax || times[0]! <= nowMs - WINDOW_MS) times.shift();
-    this.#failures.delete(name);
-    this.#failures.set(name, times);
-    if (this.#failures.size <= NAMES_MAX) return;
-    const oldest = this.#failures.keys().next().value;
-    if (oldest !== undefined) this.#failures.delete(oldest);
+    keepRecent(this.#failures, name, times, NAMES_MAX);
   }
 
   /**

@@ -3,6 +3,7 @@
  * installs the result in one short step. Meanwhile other commands are carried out on the layout as
  * it was; when one of them changes it, the new one is prepared again.
  */
+import { keepRecent } from "../../engine/bounds.ts";
 import { setImmediate as turn } from "node:timers/promises";
 import type { Caller } from "../../engine/bodies.ts";
 import type { LayoutRow } from "../../engine/catalog.ts";
@@ -62,11 +63,7 @@ export class GeometryCache {
     let kept = this.#kept.get(schemaId);
     if (kept?.version !== version)
       kept = { version, answer: this.#keepUnlessRefused(schemaId, make) };
-    this.#kept.delete(schemaId);
-    this.#kept.set(schemaId, kept);
-    const [oldest] = this.#kept.keys();
-    if (this.#kept.size > GEOMETRIES_MAX) this.#kept.delete(oldest!);
-    return kept.answer;
+    return keepRecent(this.#kept, schemaId, kept, GEOMETRIES_MAX).answer;
   }
 
   async #keepUnlessRefused(

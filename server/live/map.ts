@@ -2,6 +2,7 @@
  * The map of an event: every listed seat in one answer. It is built as text in one pass, because
  * objects for 80,000 seats would take ten times as long, and kept until the event changes.
  */
+import { keepRecent } from "../../engine/bounds.ts";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { Packr } from "msgpackr";
@@ -161,11 +162,7 @@ export class EventMaps {
     const { partition } = event;
     let map = this.#maps.get(partition);
     if (map?.sequence !== state.sequenceOf(event)) map = new EventMap(state, event);
-    this.#maps.delete(partition);
-    this.#maps.set(partition, map);
-    const [oldest] = this.#maps.keys();
-    if (this.#maps.size > MAPS_MAX) this.#maps.delete(oldest!);
-    return map;
+    return keepRecent(this.#maps, partition, map, MAPS_MAX);
   }
 }
 

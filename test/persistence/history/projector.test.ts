@@ -56,6 +56,30 @@ class Audited extends World {
   }
 }
 
+test("sessions like a UUID, and nearly so → archived to the letter", () => {
+  const uuid = "0123abcd-4567-4890-8abc-def012345678";
+  const sessions = [
+    uuid,
+    uuid.toUpperCase(),
+    uuid.slice(1),
+    `${uuid}0`,
+    uuid.replace("-", "0"),
+    uuid.replace("0", "-"),
+    uuid.replace("0", "g"),
+    uuid.replace("0", "é"),
+    uuid.replace("8", "€"),
+    uuid.replaceAll("-", ""),
+    uuid.replace("0", "1"),
+  ];
+  const world = new World([area("Pit", 20)]);
+  for (const session of sessions) world.book("lock", world.selection(session, "Pit:1"));
+  const book = openBook();
+  book.feed(world.journal.kept);
+  book.archiveAll();
+  const rows = transitionsOf(book, world.eventId).filter(({ call }) => call === "lock");
+  expect(rows.map(({ session }) => session)).toEqual(sessions);
+});
+
 test("each kind of move of seats and places, with its session and its price", () => {
   const world = new Audited();
   const book = (kind: Parameters<World["book"]>[0], ...what: string[]) => {
