@@ -37,6 +37,18 @@ export class FairQueue<Key, Item> {
     return line?.current ?? line?.waiting.values().next().value;
   }
 
+  /** The key with most items; undefined without any. Cost: O(keys). */
+  get longest(): Key | undefined {
+    let longest: Key | undefined;
+    let size = 0;
+    for (const key of this.#lines.keys()) {
+      if (this.sizeOf(key) <= size) continue;
+      longest = key;
+      size = this.sizeOf(key);
+    }
+    return longest;
+  }
+
   /** An item that waits already keeps its place. */
   push(key: Key, item: Item): void {
     const line = this.#lines.get(key);
@@ -80,6 +92,13 @@ export class FairQueue<Key, Item> {
     if (run(item)) return;
     line.current = null;
     if (line.waiting.size === 0) this.#lines.delete(key);
+  }
+
+  /** Removes the newest item of the key that waits. Cost: O(items of the key). */
+  pop(key: Key): Item | undefined {
+    const item = [...(this.#lines.get(key)?.waiting ?? [])].at(-1);
+    if (item !== undefined) this.delete(key, item);
+    return item;
   }
 
   delete(key: Key, item: Item): void {

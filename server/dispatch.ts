@@ -38,6 +38,7 @@ import {
   withReplayed,
   withStrict,
 } from "./http/answers.ts";
+import { sourceOf } from "./http/client-address.ts";
 import type { Exchange, FirstOfKey, Front, Judged, Request, RequestHead } from "./http/front.ts";
 import { withoutKeys } from "./observe/log.ts";
 import { authFailure } from "./routes/auth.ts";
@@ -306,7 +307,7 @@ export class Dispatch implements Front<Match>, CommandFront {
   /** Slows down an address that tries many keys; valid keys from it are not affected. */
   #denied(problem: Problem, { address }: RequestHead): Problem {
     const { badKeys, engine } = this.#services;
-    const [from, nowMs] = [address(), engine.nowMs()];
+    const [from, nowMs] = [sourceOf(address()), engine.nowMs()];
     if (!badKeys.admits(from, nowMs)) return TOO_MANY_KEYS;
     badKeys.failed(from, nowMs);
     return problem;

@@ -57,7 +57,7 @@ import { LargeLayouts } from "./layouts/large-layouts.ts";
 import { LayoutThreads } from "./layouts/layout-thread.ts";
 import { Live } from "./live/live.ts";
 import { ensureMemory, memoryBudgets, memoryOfProcess, tooMuchMemory } from "./memory.ts";
-import { AccessLog, createLog } from "./observe/log.ts";
+import { AccessLog, createLog, warnUntrusted } from "./observe/log.ts";
 import { Metrics } from "./observe/metrics.ts";
 import { Progress, StoreReports } from "./observe/progress.ts";
 import { STOP_SIGNALS, stopSignal, takeOtherSignals, UsageError, version } from "./program.ts";
@@ -105,7 +105,8 @@ export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Prom
   const accessLog = options.accessLog === undefined ? null : new AccessLog(options.accessLog);
   takeOtherSignals(() => accessLog?.reopen(log));
   const onAnswer = accessLog?.answered.bind(accessLog);
-  const http = await listen(new StartingFront(), { host, port, onBroken, onAnswer, ...bounds });
+  const told = { onBroken, onAnswer, onUntrustedProxy: warnUntrusted(log) };
+  const http = await listen(new StartingFront(), { host, port, ...told, ...bounds });
   const reports = new StoreReports(log);
   const recent = new RecentChanges();
   const starting: OpenOptions = {
@@ -410,6 +411,7 @@ export async function bootstrap(
   const email = adminEmail ?? "admin@frontrow.local";
   const password = adminPassword ?? randomBytes(GENERATED_BYTES).toString("base64url");
   const passwordHash = await services.passwords.hash(password);
+  assert(passwordHash !== null, "the first account has a place");
   const tokenSha256 = tenantToken === undefined ? null : sha256(tenantToken);
   const tenant = engine.submit({
     kind: "createTenant",

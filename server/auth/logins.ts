@@ -5,12 +5,14 @@
  */
 import { randomBytes } from "node:crypto";
 import { hash, verify } from "@node-rs/argon2";
+import { FairQueue } from "../../engine/bounds.ts";
 import type { Caller, LoginTokens } from "../../engine/bodies.ts";
 import type { AccountRow, LoginRow } from "../../engine/catalog.ts";
 import type { Engine, Outcome } from "../../engine/engine.ts";
 import { accountsByEmail, emailKey } from "../../engine/queries/access.ts";
 import { ActorKind } from "../../engine/records.ts";
 import { isGranted, isRefused } from "../../engine/results.ts";
+import { networkOf, sourceOf } from "../http/client-address.ts";
 import { isSame, type Keys, sha256 } from "./keys.ts";
 import { Throttle } from "./limits.ts";
 
@@ -19,8 +21,10 @@ const REFRESH_LIFETIME_MS = 30 * 24 * 3_600_000;
 const TOKEN_BYTES = 32;
 /** Id of the login, random characters, signature. */
 const REFRESH_TOKEN = /^((\d{1,16})\.[\w-]{43})\.([\w-]{43})$/;
-/** For one account, within a minute. */
+/** For one account from one network, within a minute. */
 const WRONG_PASSWORDS_MAX = 5;
+/** For one account from all networks that it has not logged in from lately, within a minute. */
+export const WRONG_PASSWORDS_OF_ALL_MAX = 100;
 
 /** An account that has just logged in, and its tokens. */
 export interface Opened {
@@ -47,8 +51,13 @@ export class Logins {
   readonly #engine: Engine;
   readonly #passwords: Passwords;
   readonly #keys: Keys;
-  readonly #byAccount = new Throttle(WRONG_PASSWORDS_MAX);
+  /** By network and account. */
+  readonly #byNetwork = new Throttle(WRONG_PASSWORDS_MAX);
+  readonly #byAccount = new Throttle(WRONG_PASSWORDS_OF_ALL_MAX);
   readonly #byAddress: Throttle;
+  /** Networks with a wrong password within the last minute. */
+  readonly #suspects = new Throttle(1);
+  readonly #known = new KnownNetworks();
   /** Logins that ended because a refresh token was used twice. */
   revoked = 0;
 
@@ -60,30 +69,55 @@ export class Logins {
     this.#byAddress = byAddress;
   }
 
-  /** Accounts and addresses whose wrong passwords are remembered. */
+  /** Accounts, pairs of network and account, and addresses whose wrong passwords are remembered. */
   get throttled(): { readonly accounts: number; readonly addresses: number } {
-    return { accounts: this.#byAccount.count, addresses: this.#byAddress.count };
+    const accounts = this.#byAccount.count + this.#byNetwork.count;
+    return { accounts, addresses: this.#byAddress.count + this.#suspects.count };
   }
 
-  /** Answers a wrong password and an unknown account alike, and takes the same time. */
+  /** Pairs of an account and a network that it has logged in from. */
+  get knownNetworks(): number {
+    return this.#known.count;
+  }
+
+  /**
+   * Answers a wrong password and an unknown account alike, and takes the same time.
+   *
+   * Guesses of strangers neither lock an account nor use up the queue for a network that the account
+   * has logged in from: it has its own count and its own places.
+   */
   async open(
     { username, password }: { readonly username: string; readonly password: string },
     address: string,
   ): Promise<Opened | LoginRefusal> {
     const key = emailKey(username);
     const nowMs = this.#engine.nowMs();
-    const isAdmitted = this.#byAccount.admits(key, nowMs) && this.#byAddress.admits(address, nowMs);
-    if (!isAdmitted) return LoginRefusal.THROTTLED;
-    if (!this.#passwords.checks.hasRoom()) return LoginRefusal.BUSY;
+    const network = networkOf(address);
+    const isKnown = this.#known.has(key, network, nowMs);
+    const counts: readonly (readonly [Throttle, string])[] = [
+      [this.#byNetwork, `${network} ${key}`],
+      ...(isKnown
+        ? []
+        : ([
+            [this.#byAccount, key],
+            [this.#byAddress, sourceOf(address)],
+          ] as const)),
+    ];
+    if (!counts.every(([count, name]) => count.admits(name, nowMs))) return LoginRefusal.THROTTLED;
     // Counted before the password is checked, so that simultaneous guesses count too.
-    this.#byAccount.failed(key, nowMs);
-    this.#byAddress.failed(address, nowMs);
+    for (const [count, name] of counts) count.failed(name, nowMs);
+    const place = { standing: this.#standingOf(network, isKnown, nowMs), network };
     const account = accountsByEmail(this.#engine.state, username)[0];
-    const isRight = await this.#passwords.isRight(account?.passwordHash ?? null, password);
-    if (account === undefined || !isRight) return LoginRefusal.WRONG;
-    this.#byAccount.forgive(key);
-    // Not forgiven: one good account must not pay for guesses at others.
-    this.#byAddress.withdraw(address);
+    const isRight = await this.#passwords.isRight(account?.passwordHash ?? null, password, place);
+    if (account === undefined || isRight === false) {
+      if (!isKnown) this.#suspects.failed(network, this.#engine.nowMs());
+      return LoginRefusal.WRONG;
+    }
+    // Not forgiven but taken back: one good account must not pay for guesses at others.
+    for (const [count, name] of counts) count.withdraw(name);
+    if (isRight === null) return LoginRefusal.BUSY;
+    this.#byNetwork.forgive(`${network} ${key}`);
+    this.#known.add(key, network, nowMs);
     const fresh = this.#newTokens(this.#engine.state.catalog.nextId);
     const caller = callerOf(account);
     const login = { accountId: account.id, tokens: fresh.hashes };
@@ -91,11 +125,20 @@ export class Logins {
     return this.#opened(account, fresh, outcome);
   }
 
-  /** Replaces the tokens; the old ones stop working, and using one again ends the login. */
-  refresh(refreshToken: string): Opened | LoginRefusal {
+  #standingOf(network: string, isKnown: boolean, nowMs: number): Standing {
+    if (isKnown) return Standing.KNOWN;
+    return this.#suspects.admits(network, nowMs) ? Standing.NEW : Standing.SUSPECT;
+  }
+
+  /**
+   * Replaces the tokens; the old ones stop working, and using one again ends the login. The network
+   * becomes a known one, as after a login: so a restart, which forgets them, seldom matters.
+   */
+  refresh(refreshToken: string, address: string): Opened | LoginRefusal {
     const found = this.#findRefresh(refreshToken);
     if (found === null) return this.#refuseReplaced(refreshToken);
     const { account, login } = found;
+    this.#known.add(emailKey(account.email), networkOf(address), this.#engine.nowMs());
     const fresh = this.#newTokens(login.id);
     const caller = callerOf(account);
     const renewed = { loginId: login.id, tokens: fresh.hashes };
@@ -184,43 +227,162 @@ function callerOf(account: AccountRow): Caller {
   return { actor, tenantId: account.superAdminOf ?? 0, organizationId: 0 };
 }
 
+// Networks that accounts have logged in from. Kept in memory alone: an account that logs in or
+// refreshes after a restart is known again, and until then a network without a wrong password has
+// places that guesses do not use up.
+
+/** How long a network is known after the last login from there: milliseconds. */
+const KNOWN_MS = 30 * 24 * 3_600_000;
+/** Beyond it, the one without a login for longest is forgotten. */
+export const NETWORKS_PER_ACCOUNT_MAX = 16;
+export const KNOWN_NETWORKS_MAX = 100_000;
+
+export class KnownNetworks {
+  /** By account and network, when it logged in last; the one that did least recently first. */
+  readonly #byAccount = new Map<string, Map<string, number>>();
+  count = 0;
+
+  has(account: string, network: string, nowMs: number): boolean {
+    const atMs = this.#byAccount.get(account)?.get(network);
+    return atMs !== undefined && nowMs - atMs < KNOWN_MS;
+  }
+
+  add(account: string, network: string, nowMs: number): void {
+    const networks = this.#byAccount.get(account) ?? new Map<string, number>();
+    this.#byAccount.delete(account);
+    this.#byAccount.set(account, networks);
+    if (!networks.delete(network)) this.count += 1;
+    networks.set(network, nowMs);
+    if (networks.size > NETWORKS_PER_ACCOUNT_MAX) this.#forgetOldest(account);
+    const [first] = this.count > KNOWN_NETWORKS_MAX ? this.#byAccount.keys() : [];
+    if (first !== undefined) this.#forgetOldest(first);
+  }
+
+  #forgetOldest(account: string): void {
+    const networks = this.#byAccount.get(account)!;
+    const [oldest] = networks.keys();
+    networks.delete(oldest!);
+    this.count -= 1;
+    if (networks.size === 0) this.#byAccount.delete(account);
+  }
+}
+
 // Password hashes: argon2id with the parameters of OWASP's password storage cheat sheet. There are
 // two lanes, so logins do not delay the creation of organizations. Each hashes one password at a
 // time, because hashing takes a thread of the pool that the syncs of the log need too.
 
 const PARAMETERS = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
-/** A password takes about 20 ms. */
+/** Of each standing. A password takes about 20 ms. */
 export const CHECKS_MAX = 100;
 export const HASHES_MAX = 20;
 
-/** Runs tasks in turn. */
+/** What is known of a network that a password comes from. Each standing has places of its own. */
+export const Standing = {
+  /** The account has logged in from there lately. */
+  KNOWN: 0,
+  /** No wrong password came from there within the last minute. */
+  NEW: 1,
+  SUSPECT: 2,
+} as const;
+export type Standing = (typeof Standing)[keyof typeof Standing];
+
+/** Turns of the standings; one without tasks leaves its turn to the next. */
+const TURNS: readonly Standing[] = [
+  Standing.KNOWN,
+  Standing.NEW,
+  Standing.KNOWN,
+  Standing.NEW,
+  Standing.KNOWN,
+  Standing.SUSPECT,
+];
+
+/** Whose turn a task takes. */
+export interface Place {
+  readonly standing: Standing;
+  readonly network: string;
+}
+
+const ANY_PLACE: Place = { standing: Standing.KNOWN, network: "" };
+
+interface Task {
+  readonly run: () => Promise<void>;
+  /** Another task takes its place. */
+  readonly displace: () => void;
+}
+
+/** Runs tasks one at a time; the networks of a standing take turns. */
 export class Lane {
   readonly #tasksMax: number;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #queues = new Map(Object.values(Standing).map((standing) => [standing, queue()]));
+  #turn = 0;
+  /** Standing of the task that runs. */
+  #running: Standing | null = null;
   /** Tasks that have not ended. */
   count = 0;
-  /** How often there was no room. */
+  /** Tasks without a place, or that lost it. */
   refused = 0;
 
+  /** @param tasksMax - Tasks of each standing that wait or run. */
   constructor(tasksMax: number) {
     this.#tasksMax = tasksMax;
   }
 
-  /** To be asked before a task is added. */
-  hasRoom(): boolean {
-    if (this.count < this.#tasksMax) return true;
-    this.refused += 1;
-    return false;
+  /**
+   * Waits for the turn of the network. Where all places are taken, the task takes that of the latest
+   * one from the network with most of them, unless its own has as many.
+   *
+   * @returns Null without a place. Cost: O(tasks that wait).
+   */
+  run<Value>(task: () => Promise<Value>, place: Place = ANY_PLACE): Promise<Value | null> {
+    const { standing, network } = place;
+    const waiting = this.#queues.get(standing)!;
+    const taken = waiting.size + (this.#running === standing ? 1 : 0);
+    if (taken >= this.#tasksMax && !this.#makeRoom(waiting, network)) {
+      this.refused += 1;
+      return Promise.resolve(null);
+    }
+    this.count += 1;
+    return new Promise<Value | null>((resolve, reject) => {
+      const displace = () => {
+        this.count -= 1;
+        this.refused += 1;
+        resolve(null);
+      };
+      waiting.push(network, { run: () => task().then(resolve, reject), displace });
+      if (this.#running === null) this.#runNext();
+    });
   }
 
-  run<Value>(task: () => Promise<Value>): Promise<Value> {
-    this.count += 1;
-    const result = this.#last.then(task).finally(() => {
-      this.count -= 1;
-    });
-    this.#last = result.catch(() => undefined);
-    return result;
+  #makeRoom(waiting: FairQueue<string, Task>, network: string): boolean {
+    const longest = waiting.longest!;
+    if (waiting.sizeOf(longest) <= waiting.sizeOf(network) + 1) return false;
+    waiting.pop(longest)!.displace();
+    return true;
   }
+
+  #runNext(): void {
+    const next = this.#next();
+    this.#running = next?.standing ?? null;
+    if (next === null) return;
+    void next.task.run().finally(() => {
+      this.count -= 1;
+      this.#runNext();
+    });
+  }
+
+  #next(): { readonly standing: Standing; readonly task: Task } | null {
+    for (let passed = 0; passed < TURNS.length; passed++) {
+      const standing = TURNS[this.#turn]!;
+      this.#turn = (this.#turn + 1) % TURNS.length;
+      const task = this.#queues.get(standing)!.shift();
+      if (task !== undefined) return { standing, task };
+    }
+    return null;
+  }
+}
+
+function queue(): FairQueue<string, Task> {
+  return new FairQueue();
 }
 
 export class Passwords {
@@ -230,17 +392,25 @@ export class Passwords {
   readonly hashes = new Lane(HASHES_MAX);
   #decoy: Promise<string> | undefined;
 
-  hash(password: string): Promise<string> {
+  /** @returns Null when too many wait. */
+  hash(password: string): Promise<string | null> {
     return this.hashes.run(() => hash(password, PARAMETERS));
   }
 
-  /** @param passwordHash - Null for an unknown account: takes as long, and is always wrong. */
-  async isRight(passwordHash: string | null, password: string): Promise<boolean> {
-    this.#decoy ??= this.hash("a password that nobody has");
+  /**
+   * @param passwordHash - Null for an unknown account: takes as long, and is always wrong.
+   * @returns Null when too many wait.
+   */
+  async isRight(
+    passwordHash: string | null,
+    password: string,
+    place?: Place,
+  ): Promise<boolean | null> {
     const isRight = await this.checks.run(async () => {
-      const known = passwordHash ?? (await this.#decoy!);
+      this.#decoy ??= hash("a password that nobody has", PARAMETERS);
+      const known = passwordHash ?? (await this.#decoy);
       return verify(known, password);
-    });
-    return isRight && passwordHash !== null;
+    }, place);
+    return passwordHash === null && isRight !== null ? false : isRight;
   }
 }

@@ -5,7 +5,7 @@ import { createSecureContext } from "node:tls";
 import type { Logger } from "pino";
 import { connectionsMaxOf, openFilesMax } from "../config.ts";
 import { type HttpOptions, type HttpServer, listen } from "../http/server.ts";
-import { AccessLog, createLog, type LogOptions } from "../observe/log.ts";
+import { AccessLog, createLog, type LogOptions, warnUntrusted } from "../observe/log.ts";
 import { stopSignal, takeOtherSignals, UsageError, version } from "../program.ts";
 import { routeTable } from "../routes/table.ts";
 import { type EngineLink, Engines } from "./engine-link.ts";
@@ -102,7 +102,7 @@ export async function startGateway(parts: GatewayParts): Promise<RunningGateway>
     metricsAuthorization: metricsToken === undefined ? null : `Bearer ${metricsToken}`,
     log,
   });
-  const http = await listen(front, parts);
+  const http = await listen(front, { onUntrustedProxy: warnUntrusted(log), ...parts });
   metrics.parts = { front, http: http.stats };
   front.link.start();
   return { port: http.port, link: front.link, front, stop: () => stop(front, http) };

@@ -532,6 +532,7 @@ export class HttpExchange extends Exchange implements Transfer {
     this.socket = socket;
     this.isOver = false;
     this.isWhole = false;
+    if (this.#forwardedFor !== "" && this.#exchanges.proxies.isWatching) this.address();
   }
 
   #takeHost(value: string): void {

@@ -85,6 +85,8 @@ export interface HttpOptions {
   readonly bodyLimits?: Partial<BodyLimits>;
   /** Proxies whose `X-Forwarded-For` names the client; none by default. */
   readonly trustedProxies?: readonly string[];
+  /** Called once, with the first address that sends `X-Forwarded-For` without being named. */
+  readonly onUntrustedProxy?: (address: string) => void;
   /** Bytes of all answers that wait for their client, at most. */
   readonly answerBytesMax?: number;
   /** Exchanges that are kept for later requests, at most. */
@@ -215,7 +217,7 @@ class OpenExchanges implements Exchanges {
     this.front = front;
     this.#own = own;
     this.#onBroken = options.onBroken;
-    this.proxies = new TrustedProxies(options.trustedProxies ?? []);
+    this.proxies = new TrustedProxies(options.trustedProxies ?? [], options.onUntrustedProxy);
     this.answers = new Transfers(options.nowMs);
     this.answerBytesMax = options.answerBytesMax ?? ANSWER_BYTES_MAX;
     this.#idleMax = options.idleMax ?? IDLE_MAX;

@@ -42,6 +42,16 @@ function prettyStream(destination: DestinationStream, hasColors: boolean): Desti
   return { write: (line) => destination.write(prettyLine(line, hasColors)) };
 }
 
+/** Warns of a proxy that nobody named, or of a client that forges its header. */
+export function warnUntrusted(log: Pick<Logger, "warn">): (address: string) => void {
+  return (address) =>
+    log.warn(
+      { address },
+      "X-Forwarded-For came from an address that --trusted-proxy does not name: if it is a proxy, " +
+        "name it, because all its clients count as one",
+    );
+}
+
 /** An API key or a tenant token; "_" may be written as "%5F". */
 const KEY_CODE = /(fr[ot](?:_|%5f)\d{1,16}(?:_|%5f))[\w%-]+/gi;
 

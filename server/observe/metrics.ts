@@ -206,6 +206,7 @@ function callerRows(sources: MetricsSources): Row[] {
     ["bad_key_addresses", keyAddresses, badKeys.count],
     ["bad_login_accounts", "Accounts whose wrong passwords are counted.", accounts],
     ["bad_login_addresses", "Addresses whose wrong passwords are counted.", addresses],
+    ["known_login_networks", "Accounts' networks that are remembered.", logins.knownNetworks],
     ["logins_revoked_total", revoked, logins.revoked],
     ["logins_waiting", checks, passwords.checks.count],
     ["logins_refused_total", noCheck, passwords.checks.refused],
@@ -377,6 +378,8 @@ interface MetricsSources {
     readonly revoked: number;
     /** Accounts and addresses whose wrong passwords are remembered. */
     readonly throttled: { readonly accounts: number; readonly addresses: number };
+    /** Pairs of an account and a network that it has logged in from. */
+    readonly knownNetworks: number;
   };
   readonly badKeys: { readonly count: number };
   readonly keys: { readonly counts: { readonly remembered: number; readonly privateKeys: number } };

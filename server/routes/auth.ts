@@ -28,7 +28,8 @@ export const AUTH_ROUTES: readonly Route[] = [
     bodyBytesMax: BODY_BYTES_MAX,
     answers: { 200: LOGIN },
     problems: [400, 401, 503],
-    handle: ({ services, body }) => opened(services, services.logins.refresh(body.refreshToken)),
+    handle: ({ services, head, body }) =>
+      opened(services, services.logins.refresh(body.refreshToken, head.address())),
   }),
   route(BASE, "POST /api/auth/logout", {
     body: REFRESH,

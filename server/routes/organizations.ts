@@ -73,8 +73,9 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
       if (accountsByEmail(services.engine.state, email).length === 0) {
         const errors = passwordErrors({ password });
         if (errors.length > 0) return refuseInvalid(errors);
-        if (!services.passwords.hashes.hasRoom()) return TOO_MANY_ACCOUNTS;
-        passwordHash = await services.passwords.hash(password!);
+        const hash = await services.passwords.hash(password!);
+        if (hash === null) return TOO_MANY_ACCOUNTS;
+        passwordHash = hash;
         // The token may have been revoked meanwhile.
         const known = identify(services, Access.TENANT, head, null);
         if (isRefused(known)) return known;
@@ -227,8 +228,8 @@ export const PLATFORM_ROUTES: readonly Route[] = [
     handle: async ({ services, caller, body }) => {
       const { name, adminEmail: email, adminPassword } = body;
       const { keys, passwords } = services;
-      if (!passwords.hashes.hasRoom()) return TOO_MANY_ACCOUNTS;
       const passwordHash = await passwords.hash(adminPassword);
+      if (passwordHash === null) return TOO_MANY_ACCOUNTS;
       const administrator = { email, firstName: "", lastName: "", passwordHash };
       return submit(
         services,

@@ -33,6 +33,15 @@ test("a new key comes after the waiting keys, and an item is queued once", () =>
   expect(drained(queue)).toEqual(["b1", "a2", "c1", "a3"]);
 });
 
+test("the newest item of the longest key leaves without a turn", () => {
+  const queue = filled("a1", "b1", "b2", "b3", "c1", "c2");
+  expect(queue.longest).toBe("b");
+  expect([queue.pop("b"), queue.pop("x")]).toEqual(["b3", undefined]);
+  expect(queue.pop("a")).toBe("a1");
+  expect(drained(queue)).toEqual(["b1", "c1", "b2", "c2"]);
+  expect(queue.longest).toBeUndefined();
+});
+
 test("an item with more left stays ahead of the others of its key", () => {
   const queue = filled("a1", "a2", "b1");
   const run: string[] = [];

@@ -125,7 +125,7 @@ export const NO_STORE = {
   },
   passwords: new Passwords(),
   replies: { gone: 0, refused: 0, recentChars: 0 },
-  logins: { revoked: 0, throttled: { accounts: 0, addresses: 0 } },
+  logins: { revoked: 0, throttled: { accounts: 0, addresses: 0 }, knownNetworks: 0 },
   badKeys: { count: 0 },
   keys: { counts: { remembered: 0, privateKeys: 0 } },
   queries: { count: 0 },

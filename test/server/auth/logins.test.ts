@@ -3,7 +3,15 @@ import { beforeAll, expect, test } from "vitest";
 import { Admission } from "../../../engine/ports.ts";
 import { Keys, sha256 } from "../../../server/auth/keys.ts";
 import { Throttle } from "../../../server/auth/limits.ts";
-import { LoginRefusal, Logins, type Opened, Passwords } from "../../../server/auth/logins.ts";
+import {
+  KnownNetworks,
+  Lane,
+  LoginRefusal,
+  Logins,
+  type Opened,
+  Passwords,
+  Standing,
+} from "../../../server/auth/logins.ts";
 import { ADDRESS, type Reply } from "../../support/answers/exchange.ts";
 import { Bench } from "../../support/engine.ts";
 import {
@@ -15,6 +23,7 @@ import {
   TestServer,
   V2,
 } from "../../support/server.ts";
+import { Listening, until } from "../wire/connection.ts";
 import { NO_ID } from "../wire/wire.ts";
 
 const EMAIL = "admin@tenant.example";
@@ -88,7 +97,7 @@ test("an access token is valid for exactly an hour, and only for access", async 
   for (const other of [refreshToken, "", sha256(token), `${token} `]) {
     expect(logins.accountOf(other)).toBeNull();
   }
-  expect(logins.refresh(token)).toBe(LoginRefusal.WRONG);
+  expect(logins.refresh(token, ADDRESS)).toBe(LoginRefusal.WRONG);
   expect(logins.close(token)).toBe(LoginRefusal.WRONG);
   clock.timeMs += HOUR_MS - 1;
   expect(logins.accountOf(token)).toEqual(account);
@@ -103,21 +112,23 @@ test("a refresh token is valid for exactly thirty days", async () => {
   const office = new LoginBench();
   const [first, second] = [await office.open(), await office.open()];
   office.clock.timeMs += DAYS_30_MS - 1;
-  expect(office.logins.refresh(first.refreshToken)).toMatchObject({ account: { email: EMAIL } });
+  expect(office.logins.refresh(first.refreshToken, ADDRESS)).toMatchObject({
+    account: { email: EMAIL },
+  });
   office.clock.timeMs += 1;
-  expect(office.logins.refresh(second.refreshToken)).toBe(LoginRefusal.WRONG);
+  expect(office.logins.refresh(second.refreshToken, ADDRESS)).toBe(LoginRefusal.WRONG);
 });
 
 test("a refresh renews both tokens of the login and ends the old ones", async () => {
   const office = new LoginBench();
   const old = await office.open();
   office.clock.timeMs += 240 * HOUR_MS;
-  const renewed = office.logins.refresh(old.refreshToken) as Opened;
+  const renewed = office.logins.refresh(old.refreshToken, ADDRESS) as Opened;
   expect(office.stored.length).toBe(1);
   expect(office.logins.accountOf(renewed.token)?.email).toBe(EMAIL);
-  expect(office.logins.refresh(old.refreshToken)).toBe(LoginRefusal.WRONG);
+  expect(office.logins.refresh(old.refreshToken, ADDRESS)).toBe(LoginRefusal.WRONG);
   office.clock.timeMs += DAYS_30_MS;
-  expect(office.logins.refresh(renewed.refreshToken)).toBe(LoginRefusal.WRONG);
+  expect(office.logins.refresh(renewed.refreshToken, ADDRESS)).toBe(LoginRefusal.WRONG);
 });
 
 test("a correct password resets the count of wrong ones", async () => {
@@ -152,7 +163,7 @@ test("while the log takes no records, logins can be used but not changed", async
   expect(await office.logins.open({ username: EMAIL, password: "hash" }, ADDRESS)).toBe(
     LoginRefusal.UNAVAILABLE,
   );
-  expect(office.logins.refresh(refreshToken)).toBe(LoginRefusal.UNAVAILABLE);
+  expect(office.logins.refresh(refreshToken, ADDRESS)).toBe(LoginRefusal.UNAVAILABLE);
   expect(office.logins.close(refreshToken)).toBe(LoginRefusal.UNAVAILABLE);
   expect(office.logins.accountOf(token)?.email).toBe(EMAIL);
 });
@@ -161,12 +172,12 @@ test("a refresh token that is used twice ends its login, and no other", async ()
   const office = new LoginBench();
   const first = await office.open();
   const other = await office.open();
-  const second = office.logins.refresh(first.refreshToken) as Opened;
-  const third = office.logins.refresh(second.refreshToken) as Opened;
+  const second = office.logins.refresh(first.refreshToken, ADDRESS) as Opened;
+  const third = office.logins.refresh(second.refreshToken, ADDRESS) as Opened;
   expect(office.logins.accountOf(third.token)?.email).toBe(EMAIL);
-  expect(office.logins.refresh(first.refreshToken)).toBe(LoginRefusal.WRONG);
+  expect(office.logins.refresh(first.refreshToken, ADDRESS)).toBe(LoginRefusal.WRONG);
   expect(office.logins.accountOf(third.token)).toBeNull();
-  expect(office.logins.refresh(third.refreshToken)).toBe(LoginRefusal.WRONG);
+  expect(office.logins.refresh(third.refreshToken, ADDRESS)).toBe(LoginRefusal.WRONG);
   expect(office.logins.accountOf(other.token)?.email).toBe(EMAIL);
   expect([office.stored.length, office.logins.revoked]).toEqual([1, 1]);
 });
@@ -174,7 +185,7 @@ test("a refresh token that is used twice ends its login, and no other", async ()
 test("a logout with a refresh token that was replaced ends the login too", async () => {
   const office = new LoginBench();
   const first = await office.open();
-  const second = office.logins.refresh(first.refreshToken) as Opened;
+  const second = office.logins.refresh(first.refreshToken, ADDRESS) as Opened;
   expect(office.logins.close(first.refreshToken)).toBe(LoginRefusal.WRONG);
   expect(office.logins.accountOf(second.token)).toBeNull();
 });
@@ -192,24 +203,24 @@ test("a forged, an earlier-version or an expired refresh token ends no login", a
     random,
     "",
   ];
-  for (const text of forged) expect(office.logins.refresh(text)).toBe(LoginRefusal.WRONG);
+  for (const text of forged) expect(office.logins.refresh(text, ADDRESS)).toBe(LoginRefusal.WRONG);
   expect(office.logins.accountOf(token)?.email).toBe(EMAIL);
   office.clock.timeMs += DAYS_30_MS;
-  expect(office.logins.refresh(refreshToken)).toBe(LoginRefusal.WRONG);
+  expect(office.logins.refresh(refreshToken, ADDRESS)).toBe(LoginRefusal.WRONG);
   expect([office.stored.length, office.logins.revoked]).toEqual([1, 0]);
 });
 
 test("a replaced token is recognized in another process, and while the log is full", async () => {
   const office = new LoginBench();
   const first = await office.open();
-  const second = office.logins.refresh(first.refreshToken) as Opened;
+  const second = office.logins.refresh(first.refreshToken, ADDRESS) as Opened;
   const keys = new Keys(TEST_SECRET, office.engine.state.catalog);
   const badLogins = new Throttle(BAD_LOGINS_MAX);
   const next = new Logins(office.engine, new PlainPasswords(), keys, badLogins);
   office.journal.admits = Admission.UNAVAILABLE;
-  expect(next.refresh(first.refreshToken)).toBe(LoginRefusal.UNAVAILABLE);
+  expect(next.refresh(first.refreshToken, ADDRESS)).toBe(LoginRefusal.UNAVAILABLE);
   office.journal.admits = Admission.OPEN;
-  expect(next.refresh(first.refreshToken)).toBe(LoginRefusal.WRONG);
+  expect(next.refresh(first.refreshToken, ADDRESS)).toBe(LoginRefusal.WRONG);
   expect(next.accountOf(second.token)).toBeNull();
 });
 
@@ -233,7 +244,7 @@ interface Failure {
 
 let passwordHash = "";
 beforeAll(async () => {
-  passwordHash = await new Passwords().hash(PASSWORD);
+  passwordHash = (await new Passwords().hash(PASSWORD))!;
 });
 
 /** A server with a third tenant. Its super admin and the clerk of an organization can log in. */
@@ -275,8 +286,9 @@ class Office extends TestServer {
     return this.post<Body>(`/api/auth/${call}`, body, {});
   }
 
-  attempt(password: string, username = CLERK) {
-    return this.auth("login", { username, password });
+  attempt(password: string, username = CLERK, address = ADDRESS) {
+    const headers = { "x-forwarded-for": address };
+    return this.post<Failure>("/api/auth/login", { username, password }, { headers });
   }
 
   async logIn(username: string): Promise<Login> {
@@ -439,28 +451,210 @@ test("wrong passwords from one address are counted, whatever the account", async
     if (i === 7) expect((await office.attempt(PASSWORD)).status).toBe(200);
     expectFailure(await office.attempt("wrong", `guess-${i}@house.example`), 401);
   }
-  const limited = await office.attempt(PASSWORD);
+  const limited = await office.attempt(PASSWORD, ADMIN);
   expectFailure(limited, 429);
   expect(limited.headers["Retry-After"]).toBe("60");
   office.world.clock.timeMs += 60_000;
-  expect((await office.attempt(PASSWORD)).status).toBe(200);
+  expect((await office.attempt(PASSWORD, ADMIN)).status).toBe(200);
+});
+
+const HOME = "198.51.100.7";
+/** An address in a network of its own. */
+const stranger = (i: number) => `10.${i >> 8}.${i & 255}.1`;
+
+test("guesses from everywhere lock an account, but not for a network that it logged in from", async () => {
+  const office = new Office();
+  expect((await office.attempt(PASSWORD, CLERK, HOME)).status).toBe(200);
+  for (let i = 0; i < 5; i++) expectFailure(await office.attempt("wrong", CLERK, stranger(0)), 401);
+  expectFailure(await office.attempt(PASSWORD, CLERK, stranger(0)), 429);
+  expectFailure(await office.attempt(PASSWORD, CLERK, "10.0.0.254"), 429);
+  expect((await office.attempt(PASSWORD, CLERK, "203.0.113.1")).status).toBe(200);
+  for (let i = 1; i < 96; i++) {
+    expectFailure(await office.attempt("wrong", CLERK, stranger(i)), 401);
+  }
+  expectFailure(await office.attempt(PASSWORD, CLERK, stranger(96)), 429);
+  expect((await office.attempt(PASSWORD, ADMIN, stranger(96))).status).toBe(200);
+  // The neighbour of an address is at home, too, and has a count of its own.
+  const neighbour = "198.51.100.250";
+  for (let i = 0; i < 4; i++) expectFailure(await office.attempt("wrong", CLERK, neighbour), 401);
+  expect((await office.attempt(PASSWORD, CLERK, HOME)).status).toBe(200);
+  for (let i = 0; i < 5; i++) expectFailure(await office.attempt("wrong", CLERK, HOME), 401);
+  expectFailure(await office.attempt(PASSWORD, CLERK, neighbour), 429);
+});
+
+test("guesses from an office do not keep out who logged in there before, for thirty days", async () => {
+  const office = new Office();
+  const { clock } = office.world;
+  const { body } = await office.post<Login>(
+    "/api/auth/login",
+    { username: CLERK, password: PASSWORD },
+    { headers: { "x-forwarded-for": HOME } },
+  );
+  const guessAll = async () => {
+    for (let i = 0; i < BAD_LOGINS_MAX; i++) {
+      await office.attempt("wrong", `guess-${i}@house.example`, HOME);
+    }
+  };
+  clock.timeMs += DAYS_30_MS - 1;
+  await guessAll();
+  expectFailure(await office.attempt(PASSWORD, ADMIN, HOME), 429);
+  expect((await office.attempt(PASSWORD, CLERK, HOME)).status).toBe(200);
+  clock.timeMs += DAYS_30_MS;
+  await guessAll();
+  expectFailure(await office.attempt(PASSWORD, CLERK, HOME), 429);
+  clock.timeMs += 60_000;
+  // A refresh shows as much as a login; this one's token has expired.
+  expectFailure(await office.auth("refresh", { refreshToken: body.refreshToken }), 401);
+  const next = await office.logIn(CLERK);
+  await office.post(
+    "/api/auth/refresh",
+    { refreshToken: next.refreshToken },
+    { headers: { "x-forwarded-for": "203.0.113.9" } },
+  );
+  for (let i = 0; i < 100; i++) await office.attempt("wrong", CLERK, stranger(i));
+  expectFailure(await office.attempt(PASSWORD, CLERK, HOME), 429);
+  expect((await office.attempt(PASSWORD, CLERK, "203.0.113.1")).status).toBe(200);
+});
+
+test("an IPv6 client is its /64: other addresses of it do not help to guess", async () => {
+  const office = new Office();
+  for (let i = 0; i < 5; i++) {
+    expectFailure(await office.attempt("wrong", CLERK, `2001:db8::${i}`), 401);
+  }
+  expectFailure(await office.attempt(PASSWORD, CLERK, "2001:db8:0:0:ffff::1"), 429);
+  expect((await office.attempt(PASSWORD, CLERK, "2001:db8:0:1::1")).status).toBe(200);
+  for (let i = 0; i < BAD_LOGINS_MAX; i++) {
+    await office.attempt("wrong", `guess-${i}@house.example`, `2001:db8::${i}`);
+  }
+  expectFailure(await office.attempt(PASSWORD, ADMIN, "2001:db8::abcd"), 429);
 });
 
 test("a login beyond those that may wait is refused before its password is hashed", async () => {
   const office = new Office();
+  expect((await office.attempt(PASSWORD, ADMIN, HOME)).status).toBe(200);
   const { checks } = office.services.passwords;
   let end = () => {};
   const busy = new Promise<void>((resolve) => (end = resolve));
-  while (checks.count < 100) void checks.run(() => busy);
+  for (let i = 0; i < 100; i++) {
+    void checks.run(() => busy, { standing: Standing.NEW, network: stranger(i) });
+  }
   const refused = await office.attempt(PASSWORD);
   expectFailure(refused, 429);
   expect(refused.headers["Retry-After"]).toBe("2");
   expect(checks).toMatchObject({ count: 100, refused: 1 });
+  // A network that the account has logged in from has places of its own.
+  const known = office.attempt(PASSWORD, ADMIN, HOME);
   end();
+  expect((await known).status).toBe(200);
   await checks.run(() => Promise.resolve());
+  await checks.run(() => Promise.resolve(), { standing: Standing.NEW, network: stranger(200) });
   // The refused one was not counted as a wrong password.
   for (let i = 0; i < 4; i++) expectFailure(await office.attempt("wrong"), 401);
   expect((await office.attempt(PASSWORD)).status).toBe(200);
+});
+
+test("a network that fills the places loses the latest of them to others, uncounted", async () => {
+  const office = new Office();
+  const attempts = Array.from({ length: 103 }, (_, i) =>
+    office.attempt("wrong", `guess-${i % 26}@house.example`, "10.0.0.1"),
+  );
+  const right = office.attempt(PASSWORD, CLERK, "10.0.1.1");
+  const replies = await Promise.all(attempts);
+  const statuses = replies.map(({ status }) => status);
+  // BAD_LOGINS_MAX bounds those of one address.
+  expect(statuses.filter((status) => status === 401).length).toBe(BAD_LOGINS_MAX);
+  expect((await right).status).toBe(200);
+});
+
+/** Names of tasks in the order in which they ran; those without a place first. */
+async function order(lane: Lane, tasks: readonly (readonly [string, Standing, string])[]) {
+  const [ran, refused]: [string[], string[]] = [[], []];
+  const all = tasks.map(async ([name, standing, network]) => {
+    const done = await lane.run(() => Promise.resolve(ran.push(name)), { standing, network });
+    if (done === null) refused.push(name);
+  });
+  await Promise.all(all);
+  return { ran: ran.join(" "), refused: refused.join(" ") };
+}
+
+test("networks take turns; known ones and those without a wrong password come more often", async () => {
+  const { KNOWN, NEW, SUSPECT } = Standing;
+  const many = (name: string, standing: Standing) =>
+    [1, 2, 3, 4].map((i) => [name + i, standing, name] as const);
+  const all = [
+    ...many("s", SUSPECT),
+    ...many("t", SUSPECT),
+    ...many("n", NEW),
+    ...many("k", KNOWN),
+  ];
+  expect((await order(new Lane(100), all)).ran).toBe(
+    // The first one finds nobody.
+    "s1 k1 n1 k2 n2 k3 s2 k4 n3 n4 t1 s3 t2 s4 t3 t4",
+  );
+});
+
+test("a full queue gives a place of the network with most to one with fewer", async () => {
+  const { NEW, KNOWN } = Standing;
+  const filled = [1, 2, 3, 4].map((i) => [`a${i}`, NEW, "a"] as const);
+  const { ran, refused } = await order(new Lane(4), [
+    ...filled,
+    ["b1", NEW, "b"],
+    ["b2", NEW, "b"],
+    ["k1", KNOWN, "a"],
+    ["c1", NEW, "c"],
+  ]);
+  expect([ran, refused]).toEqual(["a1 k1 a2 b1 c1", "a4 b2 a3"]);
+});
+
+/** Sends wrong passwords from 300 networks and one /64, until the test ends. */
+async function flood(listening: Listening): Promise<void> {
+  let sent = 0;
+  const send = async () => {
+    const connection = await listening.connection();
+    const next = () => {
+      sent += 1;
+      const address = sent % 7 === 0 ? `2001:db8::${(sent % 9_999) + 1}` : stranger(sent % 300);
+      const username = sent % 10 === 0 ? CLERK : `guess-${sent}@house.example`;
+      connection.text = "";
+      connection.socket.write(loginRequest(username, "wrong", address));
+    };
+    connection.socket.on("data", () => {
+      if (connection.text.endsWith("}")) next();
+    });
+    next();
+  };
+  await Promise.all(Array.from({ length: 250 }, send));
+}
+
+function loginRequest(username: string, password: string, address: string): string {
+  const body = JSON.stringify({ username, password });
+  const length = `Content-Length: ${body.length}`;
+  const head = ["POST /api/auth/login HTTP/1.1", "Host: x", `X-Forwarded-For: ${address}`, length];
+  return [...head, "", body].join("\r\n");
+}
+
+test("right logins beside a flood of guesses from 300 networks and one /64 all succeed", async () => {
+  const office = new Office();
+  const listening = await Listening.start({ trustedProxies: ["127.0.0.1"] }, office);
+  const { checks } = office.services.passwords;
+  const own = await listening.connection();
+  const logIn = () => own.statusOf(loginRequest(CLERK, PASSWORD, HOME));
+  expect(await logIn()).toBe(200);
+  await flood(listening);
+  await until(() => checks.refused > 500);
+  const statuses: number[] = [];
+  for (let i = 0; i < 10; i++) statuses.push(await logIn());
+  expect(statuses).toEqual(Array.from({ length: 10 }, () => 200));
+});
+
+test("networks of an account are kept up to sixteen, and of all up to 100,000", () => {
+  const known = new KnownNetworks();
+  for (let i = 0; i <= 16; i++) known.add("a", stranger(i), i);
+  expect([known.has("a", stranger(0), 20), known.has("a", stranger(1), 20)]).toEqual([false, true]);
+  expect(known.count).toBe(16);
+  for (let i = 0; i < 99_985; i++) known.add(`b${i}`, HOME, 20);
+  expect(known.count).toBe(100_000);
+  expect([known.has("a", stranger(1), 20), known.has("a", stranger(2), 20)]).toEqual([false, true]);
 });
 
 const BAD_BODIES: readonly (readonly [string, unknown, number])[] = [

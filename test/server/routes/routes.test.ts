@@ -20,7 +20,7 @@ let loginToken = "";
 
 beforeAll(async () => {
   // An administrator of another organization in the tenant of A.
-  const passwordHash = await new Passwords().hash(PASSWORD);
+  const passwordHash = (await new Passwords().hash(PASSWORD))!;
   const { world } = server;
   const administrator = { email: "x@y.example", firstName: "A", lastName: "B", passwordHash };
   const keys = {

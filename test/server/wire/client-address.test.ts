@@ -1,6 +1,6 @@
 /** The address of a client, directly and behind proxies. */
 import { expect, test } from "vitest";
-import { TrustedProxies } from "../../../server/http/client-address.ts";
+import { networkOf, sourceOf, TrustedProxies } from "../../../server/http/client-address.ts";
 import { BAD_KEYS_MAX } from "../../support/server.ts";
 import { Listening } from "./connection.ts";
 
@@ -40,6 +40,23 @@ test("addresses are compared whatever their notation", () => {
   expect(new TrustedProxies(["127.0.0.1"]).clientOf(mapped, "1.1.1.1")).toBe("1.1.1.1");
 });
 
+test("limits count an IPv4 address, the /64 of an IPv6 one, and networks of neighbours", () => {
+  const parts = (address: string) => [sourceOf(address), networkOf(address)];
+  expect(parts("192.0.2.7")).toEqual(["192.0.2.7", "192.0.2"]);
+  for (const mapped of ["::ffff:192.0.2.7", "0000:0000:0000:0000:0000:ffff:c000:0207"]) {
+    expect(parts(mapped)).toEqual(["192.0.2.7", "192.0.2"]);
+  }
+  for (const same of [
+    "2001:db8::7",
+    "2001:0db8:0000:0000:ffff:0000:0000:0001",
+    "2001:DB8::%eth0",
+  ]) {
+    expect(parts(same)).toEqual(["2001:db8:0:0::/64", "2001:db8:0:0::/64"]);
+  }
+  expect(parts("::1")[0]).toBe("0:0:0:0::/64");
+  expect(parts("")).toEqual(["", ""]);
+});
+
 /** Sends a request without a valid key. @returns Its status. */
 async function guess({ base }: Listening, ...forwarded: readonly string[]): Promise<number> {
   const url = `${base}/api/private/v2.0/venues/`;
@@ -67,4 +84,21 @@ test("without a trusted proxy a client cannot choose its address", async () => {
   const listening = await Listening.start();
   exhaust(listening, "127.0.0.1");
   expect(await guess(listening, "2.2.2.2")).toBe(429);
+});
+
+test("the first X-Forwarded-For of an address that is not trusted is reported, no other", async () => {
+  const reported: string[] = [];
+  const onUntrustedProxy = (address: string) => void reported.push(address);
+  const { base } = await Listening.start({ onUntrustedProxy });
+  const health = (headers = {}) => fetch(`${base}/healthz`, { headers });
+  await health();
+  expect(reported).toEqual([]);
+  for (const hop of ["2.2.2.2", "3.3.3.3"]) await health({ "X-Forwarded-For": hop });
+  expect(reported).toEqual(["127.0.0.1"]);
+  // Beside named proxies, where the address of a client matters.
+  const others = await Listening.start({ onUntrustedProxy, trustedProxies: ["10.0.0.1"] });
+  for (const hop of ["2.2.2.2", "3.3.3.3"]) await guess(others, hop);
+  const trusted = await Listening.start({ onUntrustedProxy, trustedProxies: ["127.0.0.1"] });
+  await guess(trusted, "2.2.2.2");
+  expect(reported).toEqual(["127.0.0.1", "127.0.0.1"]);
 });

@@ -5,7 +5,7 @@ import type { Answer } from "../../../server/http/answers.ts";
 import { Exchange, type Request } from "../../../server/http/front.ts";
 import { witness } from "./witness.ts";
 
-/** The client address of every request. */
+/** The client address of a request without `x-forwarded-for`. */
 export const ADDRESS = "192.0.2.1";
 
 export interface CallOptions {
@@ -99,7 +99,7 @@ export function requestOf(
     apiKey: headers["x-api-key"] ?? key,
     authorization: headers["authorization"] ?? "",
     organizationId: headers["x-organization-id"] ?? "",
-    address: () => ADDRESS,
+    address: () => headers["x-forwarded-for"] ?? ADDRESS,
     idempotencyKey: headers["idempotency-key"] ?? null,
     prefer: headers["prefer"] ?? "",
     ifMatch: headers["if-match"] ?? "",
