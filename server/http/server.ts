@@ -20,6 +20,7 @@ import { Result } from "../../engine/results.ts";
 import { AMBIGUOUS_TARGET, isAmbiguous } from "./target.ts";
 import { type Answer, FrontResult, type Problem } from "./answers.ts";
 import { TrustedProxies } from "./client-address.ts";
+import { Connections } from "./connections.ts";
 import {
   type Exchanges,
   type Handshake,
@@ -52,8 +53,10 @@ export interface HttpStats {
   /** Open now. */
   readonly connections: number;
   readonly connectionsMax: number;
-  /** Closed at once, because there were too many. */
+  /** Closed at once, because there were too many, or too many of their address. */
   readonly connectionsRefused: number;
+  /** Closed after an answer, because all were open and their address had most. */
+  readonly connectionsShed: number;
   /** Answers that wait until the client reads, and what they hold. */
   readonly answers: Pick<Transfers, "count" | "heldBytes" | "abandoned">;
   /** Bodies that have not come whole. */
@@ -122,7 +125,8 @@ export async function listen(front: Front, options: HttpOptions): Promise<HttpSe
       : uws.SSLApp({ cert_file_name: tls.certificate, key_file_name: tls.key });
   const own = await connectToItself(options.onBroken);
   const exchanges = new OpenExchanges(front, options, own);
-  const connections = countConnections(app, options.connectionsMax ?? Infinity);
+  const { connections } = exchanges;
+  connections.watch(app);
   app.ws<Named>("/*", {
     ...exchanges.sockets.behavior(options.onBroken, () => (connections.connections -= 1)),
     compression: uws.DISABLED,
@@ -146,8 +150,9 @@ export async function listen(front: Front, options: HttpOptions): Promise<HttpSe
         "not one of this machine; choose another with --port or --host",
     );
   }
+  connections.port = uws.us_socket_local_port(socket);
   return {
-    port: uws.us_socket_local_port(socket),
+    port: connections.port,
     stats: Object.assign(connections, exchanges.stats),
     get front() {
       return exchanges.front;
@@ -193,6 +198,7 @@ class OpenExchanges implements Exchanges {
   readonly #onBroken: (error: unknown) => void;
   readonly #own: OwnConnection;
   readonly proxies: TrustedProxies;
+  readonly connections: Connections;
   front: Front;
   readonly answers: Transfers;
   readonly answerBytesMax: number;
@@ -218,6 +224,7 @@ class OpenExchanges implements Exchanges {
     this.#own = own;
     this.#onBroken = options.onBroken;
     this.proxies = new TrustedProxies(options.trustedProxies ?? [], options.onUntrustedProxy);
+    this.connections = new Connections(options.connectionsMax ?? Infinity, this.proxies);
     this.answers = new Transfers(options.nowMs);
     this.answerBytesMax = options.answerBytesMax ?? ANSWER_BYTES_MAX;
     this.#idleMax = options.idleMax ?? IDLE_MAX;
@@ -251,6 +258,9 @@ class OpenExchanges implements Exchanges {
       exchange.handshake = handshake;
       exchange.protocols = handshake.protocols;
       if (exchange.isChunked) exchange.headProblem = CHUNKED_HANDSHAKE;
+    } else if (this.connections.sheds(res)) {
+      exchange.isLast = true;
+      exchange.closesAfter = true;
     }
     res.onAborted(exchange.abort);
     try {
@@ -464,25 +474,6 @@ function problemOfHead(exchange: HttpExchange, found: Found): Problem | null {
 function tooLarge({ bodyBytesMax }: Found): Problem {
   const detail = `The body is larger than ${bodyBytesMax} bytes.`;
   return { refused: Result.PAYLOAD_TOO_LARGE, detail };
-}
-
-// Bounds the connections of a server.
-
-/** Called for each connection that opens (1) or closes (-1); the library does not declare it. */
-interface Filters {
-  filter(changed: (connection: { close(): unknown }, change: 1 | -1) => void): unknown;
-}
-
-/** Refuses connections above the limit: each takes a file descriptor, and the log needs some. */
-function countConnections(app: unknown, connectionsMax: number) {
-  const counts = { connections: 0, connectionsMax, connectionsRefused: 0 };
-  (app as Filters).filter((connection, change) => {
-    counts.connections += change;
-    if (change < 0 || counts.connections <= connectionsMax) return;
-    counts.connectionsRefused += 1;
-    connection.close();
-  });
-  return counts;
 }
 
 // A WebSocket from this process to itself; all others are opened in its cork.

@@ -158,7 +158,8 @@ function httpRows({ http, accessLog }: MetricsSources): Row[] {
   const { answers, bodies, bodyBudget, exchanges, sockets } = http;
   const inFlight = "Requests that have begun and are not answered yet.";
   const announced = "Bytes reserved by bodies that come in pieces, until they are answered.";
-  const full = "Connections closed at once, because there were too many.";
+  const full = "Connections closed at once, because there were too many, or of their address.";
+  const shed = "Connections closed after an answer, because their address had most of all.";
   const abandoned = "Answers that their client did not read to the end.";
   const noRoom = "Request bodies refused, because others hold too much memory.";
   const unmeasured = "Answers without a body that were not sent, because there were too many.";
@@ -169,6 +170,7 @@ function httpRows({ http, accessLog }: MetricsSources): Row[] {
     ["http_sockets", "Those of them that are WebSockets.", sockets.count],
     ["http_connections_max", "Connections that may be open.", http.connectionsMax],
     ["http_connections_refused_total", full, http.connectionsRefused],
+    ["http_connections_shed_total", shed, http.connectionsShed],
     ["http_requests_in_flight", inFlight, exchanges.open],
     ["http_idle_exchanges", "Exchanges kept for later requests.", exchanges.idle],
     ["http_empty_answers_refused_total", unmeasured, exchanges.unmeasuredRefused],

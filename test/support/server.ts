@@ -117,6 +117,7 @@ export const NO_STORE = {
     connections: 0,
     connectionsMax: 0,
     connectionsRefused: 0,
+    connectionsShed: 0,
     answers: { count: 0, heldBytes: 0, abandoned: 0 },
     bodies: { count: 0, abandoned: 0 },
     bodyBudget: { bytes: 0, refused: 0 },

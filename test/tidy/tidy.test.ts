@@ -12,6 +12,8 @@ const ONLY_IN: Readonly<Record<string, readonly string[]>> = {
   "better-sqlite3": ["persistence/disk/sqlite.ts"],
   "uWebSockets.js": ["server/http/server.ts"],
   "node:fs": [
+    // The system counts the connections of each address.
+    "server/http/connections.ts",
     "persistence/disk/disk.ts",
     // SQLite creates files readable by everybody: it finds one that is private.
     "persistence/disk/sqlite.ts",

@@ -15,8 +15,8 @@ const STATUS_LINE = /HTTP\/1\.1 \d+ [^\r]*/g;
  * Waits until something is true; the test's own time limit ends the wait. Some waits take ten
  * seconds, so it looks once in a millisecond and leaves the processor to what it waits for.
  */
-export async function until(isTrue: () => boolean): Promise<void> {
-  while (!isTrue()) await delay(1);
+export async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isTrue())) await delay(1);
 }
 
 export class Listening {

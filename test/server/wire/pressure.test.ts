@@ -1,10 +1,13 @@
 /** More connections than may be open, and answers that nobody reads. */
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { connect } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { page } from "../../../server/http/answers.ts";
 import { type Exchange, StartingFront } from "../../../server/http/front.ts";
 import { Transfers } from "../../../server/http/limits.ts";
-import { type Connection, Listening, until } from "./connection.ts";
+import { Connection, Listening, until } from "./connection.ts";
 
 const MIB = 1_024 * 1_024;
 /** The largest file that is served to everyone, more than a socket takes at once. */
@@ -37,6 +40,72 @@ test("a connection above the limit is closed at once, and counted", async () => 
   next.get("/healthz");
   expect(await next.answer()).toMatch(/^HTTP\/1\.1 200 /);
   expect(stats.connectionsRefused).toBe(1);
+});
+
+/** Opens connections from an address of this machine. @returns Those that stay open. */
+async function openFrom(
+  address: string,
+  { port }: Listening,
+  count: number,
+): Promise<Connection[]> {
+  const opening = Array.from({ length: count }, async () => {
+    const socket = connect({ port, host: "127.0.0.1", localAddress: address });
+    socket.setEncoding("latin1").on("error", () => {});
+    onTestFinished(() => void socket.destroy());
+    await once(socket, "connect");
+    return new Connection(socket);
+  });
+  return Promise.all(opening);
+}
+
+const stillOpen = (connections: readonly Connection[]) =>
+  connections.filter(({ socket }) => !socket.closed);
+
+test.each([
+  "127.0.0.1",
+  // The addresses of clients are then those of IPv4 in IPv6.
+  ...(existsSync("/proc/self/net/if_inet6") ? ["::"] : []),
+])("at %s an address has a share, and who has most makes room", async (host) => {
+  const trustedProxies = ["127.0.0.9"];
+  const listening = await Listening.start({ host, connectionsMax: 400, trustedProxies });
+  const { stats } = listening.http;
+  const greedy = await openFrom("127.0.0.2", listening, 200);
+  // The system is asked who has them.
+  await until(async () => {
+    greedy.push(...(await openFrom("127.0.0.2", listening, 5)));
+    return stats.connectionsRefused > 20;
+  });
+  await until(() => stillOpen(greedy).length === stats.connections);
+  // Half of all, and its share before the system has answered.
+  expect(stats.connections).toBeLessThanOrEqual(300);
+  const proxied = await openFrom("127.0.0.9", listening, 400 - stats.connections - 5);
+  const others = await openFrom("127.0.0.3", listening, 5);
+  others[0]!.get("/healthz");
+  expect(await others[0]!.answer()).toMatch(/^HTTP\/1\.1 200 /);
+  expect(stillOpen(proxied)).toEqual(proxied);
+  const refused = stats.connectionsRefused;
+  const [late] = await openFrom("127.0.0.4", listening, 1);
+  await until(() => late!.socket.closed);
+  expect(stats).toMatchObject({ connections: 400, connectionsRefused: refused + 1 });
+  for (const connection of [others[1]!, proxied[0]!]) {
+    connection.get("/healthz");
+    expect(await connection.answer()).toMatch(/^HTTP\/1\.1 200 .*keep-alive: /is);
+  }
+  const [shed] = stillOpen(greedy);
+  await until(async () => {
+    if (stats.connectionsShed > 0) return true;
+    const [next] = stillOpen(greedy);
+    next!.get("/healthz");
+    await next!.answer();
+    return false;
+  });
+  expect(stats).toMatchObject({ connectionsShed: 1 });
+  await until(() => stats.connections === 399);
+  const [newcomer] = await openFrom("127.0.0.4", listening, 1);
+  newcomer!.get("/healthz");
+  expect(await newcomer!.answer()).toMatch(/^HTTP\/1\.1 200 /);
+  expect(listening.broken).toEqual([]);
+  expect(shed!.text).toMatch(/^HTTP\/1\.1 200 .*connection: close/is);
 });
 
 test("a client that leaves before its answer is reported once, and no other is", async () => {
