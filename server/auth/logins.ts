@@ -107,15 +107,21 @@ export class Logins {
     // Counted before the password is checked, so that simultaneous guesses count too.
     for (const [count, name] of counts) count.failed(name, nowMs);
     const place = { standing: this.#standingOf(network, isKnown, nowMs), network };
-    const account = accountsByEmail(this.#engine.state, username)[0];
-    const isRight = await this.#passwords.isRight(account?.passwordHash ?? null, password, place);
-    if (account === undefined || isRight === false) {
+    // Looked up when its turn comes: a refusal must cost little, and not tell whether it exists.
+    const find = () => accountsByEmail(this.#engine.state, username)[0];
+    const isRight = await this.#passwords.isRight(
+      () => find()?.passwordHash ?? null,
+      password,
+      place,
+    );
+    const account = isRight === true ? find() : undefined;
+    if (isRight !== null && account === undefined) {
       if (!isKnown) this.#suspects.failed(network, this.#engine.nowMs());
       return LoginRefusal.WRONG;
     }
     // Not forgiven but taken back: one good account must not pay for guesses at others.
     for (const [count, name] of counts) count.withdraw(name);
-    if (isRight === null) return LoginRefusal.BUSY;
+    if (account === undefined) return LoginRefusal.BUSY;
     this.#byNetwork.forgive(`${network} ${key}`);
     this.#known.add(key, network, nowMs);
     const fresh = this.#newTokens(this.#engine.state.catalog.nextId);
@@ -398,19 +404,16 @@ export class Passwords {
   }
 
   /**
-   * @param passwordHash - Null for an unknown account: takes as long, and is always wrong.
+   * @param hashOf - Called when its turn comes. Null for an unknown account: takes as long, and is
+   *   always wrong.
    * @returns Null when too many wait.
    */
-  async isRight(
-    passwordHash: string | null,
-    password: string,
-    place?: Place,
-  ): Promise<boolean | null> {
-    const isRight = await this.checks.run(async () => {
+  isRight(hashOf: () => string | null, password: string, place?: Place): Promise<boolean | null> {
+    return this.checks.run(async () => {
       this.#decoy ??= hash("a password that nobody has", PARAMETERS);
-      const known = passwordHash ?? (await this.#decoy);
-      return verify(known, password);
+      const passwordHash = hashOf();
+      const isRight = await verify(passwordHash ?? (await this.#decoy), password);
+      return isRight && passwordHash !== null;
     }, place);
-    return passwordHash === null && isRight !== null ? false : isRight;
   }
 }

@@ -489,8 +489,8 @@ export class HttpExchange extends Exchange implements Transfer {
         break;
       case 13:
         if (name === "authorization") {
-          this.#takeOnce(Once.AUTHORIZATION, name);
-          this.authorization = value;
+          // Paths without a key do not refuse a repetition: it must not identify anybody there.
+          this.authorization = this.#takeOnce(Once.AUTHORIZATION, name) ? value : "";
         } else if (name === "last-event-id") this.lastEventId = value;
         break;
       case 14:
@@ -541,10 +541,16 @@ export class HttpExchange extends Exchange implements Transfer {
     this.#come |= Once.HOST;
   }
 
-  /** An empty value counts: another program may read the other one. */
-  #takeOnce(header: number, name: string): void {
-    if ((this.#come & header) !== 0) this.repeatedHeader = name;
+  /**
+   * An empty value counts: another program may read the other one.
+   *
+   * @returns Whether it is the first.
+   */
+  #takeOnce(header: number, name: string): boolean {
+    const isFirst = (this.#come & header) === 0;
+    if (!isFirst) this.repeatedHeader = name;
     this.#come |= header;
+    return isFirst;
   }
 
   /**

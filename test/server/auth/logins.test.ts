@@ -32,8 +32,8 @@ const DAYS_30_MS = 30 * 24 * HOUR_MS;
 
 /** Compares the password with the stored hash itself, which takes no time. */
 class PlainPasswords extends Passwords {
-  override isRight(passwordHash: string | null, password: string): Promise<boolean> {
-    return Promise.resolve(passwordHash === password);
+  override isRight(hashOf: () => string | null, password: string): Promise<boolean> {
+    return Promise.resolve(hashOf() === password);
   }
 }
 
@@ -541,7 +541,10 @@ test("a login beyond those that may wait is refused before its password is hashe
   const refused = await office.attempt(PASSWORD);
   expectFailure(refused, 429);
   expect(refused.headers["Retry-After"]).toBe("2");
-  expect(checks).toMatchObject({ count: 100, refused: 1 });
+  // Nobody learns whether an account exists.
+  const unknown = await office.attempt(PASSWORD, "x@y.example");
+  expect([unknown.status, unknown.text]).toEqual([429, refused.text]);
+  expect(checks).toMatchObject({ count: 100, refused: 2 });
   // A network that the account has logged in from has places of its own.
   const known = office.attempt(PASSWORD, ADMIN, HOME);
   end();
@@ -604,6 +607,27 @@ test("a full queue gives a place of the network with most to one with fewer", as
     ["c1", NEW, "c"],
   ]);
   expect([ran, refused]).toEqual(["a1 k1 a2 b1 c1", "a4 b2 a3"]);
+});
+
+test("the token of a login in one of two Authorization headers shows no user", async () => {
+  const office = new Office();
+  const listening = await Listening.start({}, office);
+  const { token } = await office.logIn(CLERK);
+  const connection = await listening.connection();
+  const statusWith = (...values: readonly string[]) => {
+    const headers = values.map((value) => `Authorization: ${value}`);
+    const head = ["GET /api/auth/user/ HTTP/1.1", "Host: x", ...headers];
+    return connection.statusOf([...head, "", ""].join("\r\n"));
+  };
+  const bearer = `Bearer ${token}`;
+  for (const pair of [
+    [bearer, bearer],
+    ["", bearer],
+    [bearer, ""],
+  ]) {
+    expect(await statusWith(...pair)).toBe(401);
+  }
+  expect(await statusWith(bearer)).toBe(200);
 });
 
 /** Sends wrong passwords from 300 networks and one /64, until the test ends. */
