@@ -17,6 +17,24 @@ const INVISIBLE = /(?![\u200c\u200d])\p{Cf}/u;
 const STRAY_JOINER =
   /(?<![\p{L}\p{M}\p{Emoji_Modifier}\p{Extended_Pictographic}])[\u200c\u200d]|[\u200c\u200d](?![\p{L}\p{M}\p{Extended_Pictographic}])/u;
 
+/**
+ * Characters without a look of their own, and those that change the look of others: controls of
+ * text direction, separators of lines and paragraphs, controls of terminals. Tabs and ends of lines
+ * stay, for texts of several lines; so do joiners, for the letters and emoji that need them.
+ */
+const DISGUISES = /(?![\t\n])\p{Cc}|[\p{Zl}\p{Zp}\p{Cs}]|(?![\u200c\u200d])\p{Cf}/gu;
+
+/**
+ * A text of a client as people may see it, on a terminal, in a log or on a page: what could
+ * disguise the text around it is escaped as in JSON, so JSON keeps its meaning. Cost: O(length).
+ */
+export function visible(text: string): string {
+  return text.replace(DISGUISES, (character) => {
+    const units = Array.from({ length: character.length }, (_, i) => character.charCodeAt(i));
+    return units.map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`).join("");
+  });
+}
+
 /** The stored form: composed (NFC), trimmed, with single blanks. Cost: O(length). */
 export function normalName(name: string): string {
   if (PLAIN.test(name)) return name;

@@ -1,6 +1,7 @@
 #!/usr/bin/env -S MALLOC_MMAP_THRESHOLD_=1048576 MALLOC_TRIM_THRESHOLD_=1048576 node
 /** The command line: `frontrow serve`, `gateway` and `onsale`, the operator's tools and status. */
 import { Command } from "commander";
+import { visible } from "../engine/names.ts";
 import { addServeOptions, type ServeOptions } from "./config.ts";
 import {
   addCellCommands,
@@ -52,6 +53,6 @@ try {
   await program.parseAsync();
 } catch (error) {
   const { message, exitCode = EXIT_FAILED } = error as { message: string; exitCode?: number };
-  process.stderr.write(`frontrow: ${message}\n`);
+  process.stderr.write(`frontrow: ${visible(message)}\n`);
   process.exit(exitCode);
 }

@@ -1,4 +1,5 @@
 /** The text format of Prometheus. */
+import { visible } from "../../engine/names.ts";
 
 /** A histogram of durations, as whoever measures them keeps it. */
 export interface DurationCounts {
@@ -111,5 +112,5 @@ function labelText(labels: Labels): string {
 const ESCAPES: Readonly<Record<string, string>> = { "\\": "\\\\", '"': '\\"', "\n": "\\n" };
 
 function escaped(value: string): string {
-  return value.replaceAll(/[\\"\n]/g, (character) => ESCAPES[character]!);
+  return visible(value).replaceAll(/[\\"\n]/g, (character) => ESCAPES[character]!);
 }

@@ -1,6 +1,7 @@
 /** The log of the server on standard error: JSON lines for programs, one short line for people. */
 import { close, closeSync, constants, openSync, write } from "node:fs";
 import { type DestinationStream, type Logger, pino } from "pino";
+import { visible } from "../../engine/names.ts";
 import type { Answer } from "../http/answers.ts";
 import type { Exchange } from "../http/front.ts";
 
@@ -32,7 +33,7 @@ export function createLog({ logLevel: level, logFormat }: LogOptions): Logger {
   for (const stream of streams) stream.on("error", () => {});
   const { isTTY } = process.stderr;
   const isPretty = logFormat === "pretty" || (logFormat === "auto" && isTTY);
-  if (!isPretty) return pino({ level }, destination);
+  if (!isPretty) return pino({ level }, { write: (line) => destination.write(visible(line)) });
   // https://no-color.org
   const hasColors = isTTY && (process.env["NO_COLOR"] ?? "") === "";
   return pino({ level }, prettyStream(destination, hasColors));
@@ -87,15 +88,15 @@ export function prettyLine(line: string, hasColors: boolean): string {
   const [name, color] = LEVELS[level] ?? [String(level), ""];
   const shown = hasColors ? `${color}${name}${RESET}` : name;
   const texts = Object.entries(facts).map(([fact, value]) => `${fact}=${factText(value)}`);
-  const head = [`${clockTime(time)} ${shown} ${msg}`, ...texts].join("  ");
-  const stack = err === undefined ? "" : `\n${err.stack ?? err.message ?? ""}`;
+  const head = [`${clockTime(time)} ${shown} ${visible(msg)}`, ...texts].join("  ");
+  const stack = err === undefined ? "" : `\n${visible(err.stack ?? err.message ?? "")}`;
   return `${head}${stack}\n`;
 }
 
 /** Without quotation marks where they are not needed. */
 function factText(value: unknown): string {
   const isPlain = typeof value === "string" && /^[\w.:+/@-]+$/.test(value);
-  return isPlain ? value : JSON.stringify(value);
+  return isPlain ? value : visible(JSON.stringify(value));
 }
 
 /** The local time of day, to the millisecond. */
@@ -148,7 +149,7 @@ export class AccessLog {
   answered(exchange: Exchange, { status, body }: Answer): void {
     const { method, path, organization, startedMs } = exchange;
     const durationMs = startedMs === 0 ? 0 : performance.now() - startedMs;
-    const line = JSON.stringify({
+    const fields = JSON.stringify({
       time: new Date().toISOString(),
       method: method.toUpperCase(),
       // Without the query: it may hold anything.
@@ -159,6 +160,7 @@ export class AccessLog {
       requestId: exchange.id,
       organization: organization === 0 ? null : organization,
     });
+    const line = visible(fields);
     const characters = this.#waitingCharacters + line.length + (this.#chunk?.characters ?? 0);
     if (characters > WAITING_CHARACTERS_MAX) {
       this.dropped += 1;

@@ -1,6 +1,7 @@
 /** One run from the first request to the report: set up, read, sell, read again, check. */
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
+import { visible } from "../../engine/names.ts";
 import { type CheckResult, checkSale, countSeats, Ledger, nameSome, SalesRecord } from "./books.ts";
 import {
   ApiClient,
@@ -162,11 +163,13 @@ export async function runAndPrint(options: OnsaleOptions, asJson: boolean): Prom
   const { stdout, stderr } = process;
   try {
     const report = await runOnsale(options, stderr);
-    stdout.write(`${asJson ? JSON.stringify(report) : formatReport(report, paintFor(stdout))}\n`);
+    stdout.write(
+      `${asJson ? visible(JSON.stringify(report)) : formatReport(report, paintFor(stdout))}\n`,
+    );
     return report.passed;
   } catch (error) {
     if (!(error instanceof FatalError)) throw error;
-    stderr.write(`error: ${error.message}\n`);
+    stderr.write(`error: ${visible(error.message)}\n`);
     return false;
   }
 }
@@ -291,7 +294,7 @@ function formatReport(report: Report, paint: Paint): string {
     formatLine("event", `${report.eventId}, seed ${report.seed}`),
     formatLine("sold", formatCounts(sold)),
     formatLine("left", `${formatCounts(left.free)} free; ${formatCounts(left.held)} held`),
-    ...(held.length === 0 ? [] : [formatLine("held", nameSome(held))]),
+    ...(held.length === 0 ? [] : [formatLine("held", visible(nameSome(held)))]),
     formatLine("buyers", `${formatCount(buyers.served)}: ${served.join(", ")}`),
     formatLine("refused", formatCauses(Object.entries(report.refused))),
     formatLine("requests", `${formatCount(report.requests)}, ${rate}`),

@@ -3,6 +3,7 @@ import { drain } from "../../engine/inventory/steps.ts";
 import type { IncomingMessage } from "node:http";
 import path from "node:path";
 import { text as textOfStream } from "node:stream/consumers";
+import { visible } from "../../engine/names.ts";
 import { STATE_NAMES } from "../../engine/inventory/states.ts";
 import { ACTOR_NAMES, AUDIT_FILE } from "../../persistence/history/archive.ts";
 import { type OpenHistory, readHistory } from "../../persistence/history/keeper.ts";
@@ -425,7 +426,7 @@ const CHUNK_UNITS = 64 * 1024;
 
 /** Writes lines to standard output. */
 function say(...lines: readonly string[]): void {
-  for (const line of lines) process.stdout.write(`${line}\n`);
+  for (const line of lines) process.stdout.write(`${visible(line)}\n`);
 }
 
 /** Shows the progress that long work reports. */
@@ -461,7 +462,7 @@ class Output {
 
   /** @returns False once the reader has closed the stream. */
   line(text: string): boolean {
-    this.#text += `${text}\n`;
+    this.#text += `${visible(text)}\n`;
     if (this.#text.length >= CHUNK_UNITS) this.flush();
     return this.isOpen;
   }

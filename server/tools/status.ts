@@ -1,5 +1,6 @@
 /** Reads a server's `/metrics` twice, and shows what happened meanwhile. */
 import { setInterval } from "node:timers/promises";
+import { visible } from "../../engine/names.ts";
 import { type Paint, paintFor } from "../onsale/terminal.ts";
 
 export interface StatusFlags {
@@ -412,7 +413,7 @@ export class Scrape {
       const [, name, labels = "", value] = SAMPLE.exec(line) ?? [];
       if (name === undefined) continue;
       const series = this.#series.get(name) ?? [];
-      series.push({ labels: labelsIn(labels), value: Number(value) });
+      series.push({ labels: labelsIn(visible(labels)), value: Number(value) });
       this.#series.set(name, series);
     }
   }

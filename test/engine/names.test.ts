@@ -1,7 +1,7 @@
 /** The stored form of names, the characters that they may not have, and when two are the same. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { isName, labelKey, normalName } from "../../engine/names.ts";
+import { isName, labelKey, normalName, visible } from "../../engine/names.ts";
 
 const STORED: readonly (readonly [what: string, sent: string, stored: string])[] = [
   ["a blank before", " Box 1", "Box 1"],
@@ -90,4 +90,17 @@ test.each([
 test("labels that differ for the eye are two", () => {
   const labels = ["A", "a", "Á", "B", "1", "01", "10", "A1", "A 1", "А", "א", "می\u200cخواهم"];
   expect(new Set(labels.map(labelKey)).size).toBe(labels.length);
+});
+
+test("a text that people see has no character that disguises others, and means the same as JSON", () => {
+  const harmless = "Müller 座席 \u{1f468}\u200d\u{1f469} שלום\n\tend";
+  expect(visible(harmless)).toBe(harmless);
+  const disguised =
+    "a\u202eb\u2028c\u2029d\u2066e\u061cf\u200bg\ufeffh\u009bi\u001bj\u{e0041}\ud800";
+  const shown = visible(disguised);
+  expect(shown).toBe(
+    String.raw`a\u202eb\u2028c\u2029d\u2066e\u061cf\u200bg\ufeffh\u009bi\u001bj\udb40\udc41\ud800`,
+  );
+  expect(JSON.parse(visible(JSON.stringify({ disguised })))).toEqual({ disguised });
+  expect(visible(shown)).toBe(shown);
 });

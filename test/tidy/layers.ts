@@ -13,8 +13,8 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   persistence: ["engine"],
   // Clients, which know the server by its interface only.
   "server/client": [],
-  "server/onsale": ["server/client"],
-  "server/console": ["server/client", "server/layouts/geometry-columns.ts"],
+  "server/onsale": ["server/client", "engine/names.ts"],
+  "server/console": ["server/client", "server/layouts/geometry-columns.ts", "engine/names.ts"],
   // The server. Few of its parts know the store.
   "server/http": ["engine"],
   "server/api": REQUEST,

@@ -1,7 +1,14 @@
 /** The console: the login, or the page named by the address. */
 import { useSignal } from "@preact/signals";
-import { type ComponentChildren, render, type TargetedSubmitEvent } from "preact";
+import {
+  type ComponentChildren,
+  options,
+  render,
+  type TargetedSubmitEvent,
+  type VNode,
+} from "preact";
 import { useEffect } from "preact/hooks";
+import { visible } from "../../../engine/names.ts";
 import type { Api } from "../api/http.ts";
 import { LiveEvent } from "../state/live-event.ts";
 import {
@@ -20,6 +27,30 @@ import { Switch, ThemeSwitch, TopBar } from "./parts.tsx";
 import { PricesView } from "./prices.tsx";
 
 const T = TEXTS.logIn;
+
+/** Attributes that are read as text. */
+const TEXT_ATTRIBUTES: ReadonlySet<string> = new Set(["title", "aria-label", "alt", "label"]);
+
+/** No text of a client, such as the name of a session, disguises the text around it. */
+function escapeTexts(node: VNode): void {
+  if (typeof node.type !== "string") return;
+  const props = node.props as Record<string, unknown>;
+  for (const [name, value] of Object.entries(props)) {
+    if (TEXT_ATTRIBUTES.has(name) && typeof value === "string") props[name] = visible(value);
+  }
+  props["children"] = shownChild(props["children"]);
+}
+
+function shownChild(child: unknown): unknown {
+  if (Array.isArray(child)) return child.map(shownChild);
+  return typeof child === "string" ? visible(child) : child;
+}
+
+const others = { ...options };
+options.vnode = (node) => {
+  escapeTexts(node);
+  others.vnode?.(node);
+};
 
 function App() {
   return (

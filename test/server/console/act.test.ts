@@ -20,11 +20,14 @@ test(
     const { seats, eventId } = staged;
     const page = await openEvent(staged);
     await must(staged, `POST /booking/lock?eventId=${eventId}`, {
-      sessionId: "web-3",
+      sessionId: "web\u202e-3",
       seats: seats.slice(1, 3).map(({ id }) => ({ id })),
     });
     await selectFirstSeats(page, 3);
     await bar(page).getByText("1 free · 2 held").waitFor();
+    // Raw, it would turn the direction of the text after it.
+    const holders = page.locator(".ending-holds code");
+    await expect.poll(() => holders.allTextContents()).toContain(String.raw`web\u202e-3`);
     await pressOn(page, "Hold");
     const refused = bar(page).locator(".refused li");
     await refused.first().waitFor();

@@ -31,6 +31,17 @@ test("control characters in a fact are escaped, so that they do not reach the te
   expect(line).toBe('09:05:07.045 INFO  recovered  path="\\u001b[2J\\n"\n');
 });
 
+test("what turns the direction of text or begins a line is escaped in a line for people", () => {
+  const disguised = "a\u202eb\u2028c";
+  const err = { stack: `Error: ${disguised}\n    at f` };
+  const line = prettyLine(
+    JSON.stringify({ ...ENTRY, msg: disguised, path: disguised, err }),
+    false,
+  );
+  const shown = String.raw`a\u202eb\u2028c`;
+  expect(line).toBe(`09:05:07.045 INFO  ${shown}  path="${shown}"\nError: ${shown}\n    at f\n`);
+});
+
 test("a server logs JSON lines to a pipe, and short lines if they are asked for", async () => {
   const json = await startServer();
   await json.kill("SIGTERM");

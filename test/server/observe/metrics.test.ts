@@ -1,5 +1,6 @@
 /** Metrics: computed once a second, for the bearer of their token; requests by route. */
 import { expect, test } from "vitest";
+import { family } from "../../../server/observe/exposition.ts";
 import { Metrics, Traffic } from "../../../server/observe/metrics.ts";
 import { NO_STORE, TestServer } from "../../support/server.ts";
 import { DENIED, expectProblem } from "../wire/wire.ts";
@@ -52,6 +53,11 @@ test("answers are counted by route and status", () => {
     `frontrow_http_requests_total{${LABELS},status="400"} 1`,
     'frontrow_http_requests_total{method="",route="none",status="404"} 1',
   ]);
+});
+
+test("a label has no character that disguises others", () => {
+  const [, , line] = family("places", "gauge", "Places.", [[{ event: "a\u202eb\u2028" }, 1]]);
+  expect(line).toBe(String.raw`places{event="a\\u202eb\\u2028"} 1`);
 });
 
 test("a bucket counts all requests up to its duration", () => {

@@ -1,6 +1,8 @@
 /** The operator's commands as processes, on the folder of a server that runs, or ran. */
 import { spawnSync } from "node:child_process";
+import { once } from "node:events";
 import fs from "node:fs";
+import { connect } from "node:net";
 import path from "node:path";
 import { expect, test } from "vitest";
 import {
@@ -211,6 +213,45 @@ test("a reader that goes ends inspect quietly", SLOW, async () => {
   expect(lines).toHaveLength(3);
   expect(lines[2]).toBe("0");
 });
+
+test(
+  "names of sessions that turn the direction of text come escaped out of logs and tools",
+  SLOW,
+  async () => {
+    const folder = temporaryFolder();
+    const access = path.join(folder, "access.log");
+    const server = await startServer({ args: ["--demo", "--access-log", access] });
+    const sessionId = "a\u202eb\u2028c\u2066\u009b";
+    const seat = { id: await freeSeat(server) };
+    const lock = await server.request("POST", `${V2}/booking/lock?eventId=${server.eventId}`, {
+      sessionId,
+      seats: [seat],
+    });
+    expect(await lock.text()).toBe("true");
+    const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
+    socket.write(`GET /${sessionId} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+    await once(socket.resume(), "close");
+    await server.kill("SIGTERM");
+    const tools = [
+      await run("inspect", server.folder),
+      await run("history", server.folder),
+      await run("verify", `${folder}/${sessionId}`),
+    ];
+    const outputs = [
+      fs.readFileSync(access, "utf8"),
+      ...tools.map((tool) => tool.stdout + tool.stderr),
+    ];
+    for (const output of outputs) {
+      expect(output).not.toMatch(/[\u2028\u2029\u202a-\u202e\u2066-\u2069\u0080-\u009f]/);
+      expect(output).toContain(String.raw`a\u202eb\u2028c\u2066\u009b`);
+    }
+    const lines = outputs[1]!
+      .trimEnd()
+      .split("\n")
+      .filter((line) => line.startsWith("{"));
+    expect(lines.map((line) => JSON.stringify(JSON.parse(line))).join("\n")).toContain(sessionId);
+  },
+);
 
 test("wrong usage is 2, a folder of something else 78: one line each", SLOW, async () => {
   const place = temporaryFolder();
