@@ -13,6 +13,12 @@ const JOINERS = /[\u200c\u200d]/g;
 const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;
 /** Direction marks, zero-width blanks, soft hyphens and their like. */
 const INVISIBLE = /(?![\u200c\u200d])\p{Cf}/u;
+/**
+ * Marks in a row, as of Unicode's stream-safe text. Composing a longer run takes O(marks²): twelve
+ * seconds for those of a quarter of a megabyte.
+ */
+export const MARKS_IN_A_ROW_MAX = 30;
+const TOO_MANY_MARKS = new RegExp(`\\p{M}{${MARKS_IN_A_ROW_MAX + 1}}`, "u");
 /** ZWJ and ZWNJ shape the letters and emoji on both sides of them; elsewhere they are invisible. */
 const STRAY_JOINER =
   /(?<![\p{L}\p{M}\p{Emoji_Modifier}\p{Extended_Pictographic}])[\u200c\u200d]|[\u200c\u200d](?![\p{L}\p{M}\p{Extended_Pictographic}])/u;
@@ -35,16 +41,27 @@ export function visible(text: string): string {
   });
 }
 
+/** True for a text that no format takes, and that stays as it was sent. Cost: O(length). */
+export function hasTooManyMarks(text: string): boolean {
+  return TOO_MANY_MARKS.test(text);
+}
+
+/** The composed form, by default NFC. Cost: O(length). */
+export function composedForm(text: string, form: "NFC" | "NFKC" = "NFC"): string {
+  return hasTooManyMarks(text) ? text : text.normalize(form);
+}
+
 /** The stored form: composed (NFC), trimmed, with single blanks. Cost: O(length). */
 export function normalName(name: string): string {
   if (PLAIN.test(name)) return name;
-  return name.normalize("NFC").replace(BLANKS, " ").replace(OUTER_BLANKS, "");
+  return composedForm(name).replace(BLANKS, " ").replace(OUTER_BLANKS, "");
 }
 
 /** True for one visible line. @param name - In its stored form. */
 export function isName(name: string): boolean {
   if (PLAIN.test(name)) return true;
-  return !UNPRINTABLE.test(name) && !INVISIBLE.test(name) && !STRAY_JOINER.test(name);
+  const isVisible = !UNPRINTABLE.test(name) && !INVISIBLE.test(name) && !STRAY_JOINER.test(name);
+  return isVisible && !hasTooManyMarks(name);
 }
 
 /**
@@ -53,5 +70,5 @@ export function isName(name: string): boolean {
  */
 export function labelKey(label: string): string {
   if (PLAIN.test(label)) return label;
-  return normalName(label).replace(JOINERS, "").normalize("NFKC");
+  return composedForm(normalName(label).replace(JOINERS, ""), "NFKC");
 }

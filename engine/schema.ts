@@ -9,7 +9,7 @@ import {
   PASSWORD_LENGTH_MAX,
   PASSWORD_LENGTH_MIN,
 } from "./constants.ts";
-import { isName } from "./names.ts";
+import { hasTooManyMarks, isName } from "./names.ts";
 
 declare const TYPE: unique symbol;
 
@@ -198,7 +198,7 @@ export const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
   uuid: (value) => UUID_PATTERN.test(value),
   /** The engine's form of UUIDs. */
   "lower-case-uuid": (value) => UUID_PATTERN.test(value) && value === value.toLowerCase(),
-  email: (value) => EMAIL_PATTERN.test(value),
+  email: (value) => EMAIL_PATTERN.test(value) && !hasTooManyMarks(value),
   "local-date-time": isLocalDateTime,
   "local-date": isLocalDate,
   /** A sequence number of the log, a date-time or a date. */
@@ -208,7 +208,7 @@ export const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
   /** A line in the stored form of names. */
   name: isName,
   /** Lines stored in the composed form. */
-  text: (value) => !UNPRINTABLE.test(value.replace(LAYOUT_CONTROLS, "")),
+  text: (value) => !UNPRINTABLE.test(value.replace(LAYOUT_CONTROLS, "")) && !hasTooManyMarks(value),
 };
 
 /** A date-time, or a date for its midnight. */

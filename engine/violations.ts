@@ -2,7 +2,7 @@
  * The report on a value outside its shape: the field in the notation of the interface, a constraint
  * code, and a sentence. The front and the library report the same.
  */
-import { normalName } from "./names.ts";
+import { composedForm, MARKS_IN_A_ROW_MAX, normalName } from "./names.ts";
 import { type FieldError, missing } from "./results.ts";
 import type { Shape } from "./schema.ts";
 
@@ -40,8 +40,11 @@ const FORMAT_MESSAGES: Readonly<Record<string, string>> = {
   line: "must be one line of text without control characters",
   name:
     "must be one line of text without control characters and without invisible ones, such as " +
-    "direction marks and zero-width blanks; joiners may stand between letters or emoji",
-  text: "must be text without control characters other than line breaks and tabs",
+    "direction marks and zero-width blanks; joiners may stand between letters or emoji, and at " +
+    `most ${MARKS_IN_A_ROW_MAX} accents and other marks in a row`,
+  text:
+    "must be text without control characters other than line breaks and tabs, with at most " +
+    `${MARKS_IN_A_ROW_MAX} accents and other marks in a row`,
   "local-date-time": "must be a local date-time such as 2026-03-19T10:00:00",
   moment: "must be a sequence number, a date or a local date-time",
   "local-date": "must be a date or a local date-time, such as 2026-03-19T10:00:00",
@@ -90,8 +93,8 @@ function withArticle(type: unknown): string {
 /** By format. */
 const NORMALIZERS: Readonly<Record<string, (text: string) => string>> = {
   name: normalName,
-  email: (text) => text.normalize("NFC"),
-  text: (text) => text.normalize("NFC"),
+  email: (text) => composedForm(text),
+  text: (text) => composedForm(text),
 };
 
 type Compose = (value: unknown) => unknown;

@@ -12,6 +12,7 @@ import type {
 } from "../catalog.ts";
 import { CART_TTL_SECONDS } from "../constants.ts";
 import { GroupType, type Layout } from "../layout/layout.ts";
+import { composedForm } from "../names.ts";
 import { type FieldError, isRefused, type Refusal, refuse, Result } from "../results.ts";
 import type { State } from "../state.ts";
 import type { ReplyRow } from "../stored-replies.ts";
@@ -168,7 +169,7 @@ export function holdTypesOf({ holdTypes }: OrganizationRow): readonly HoldTypeRo
 
 /** Addresses with the same key are the same address: the composed form in lower case. */
 export function emailKey(email: string): string {
-  return email.normalize("NFC").toLowerCase().normalize("NFC");
+  return composedForm(composedForm(email).toLowerCase());
 }
 
 /** Cost: O(accounts). */

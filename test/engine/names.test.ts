@@ -1,7 +1,9 @@
 /** The stored form of names, the characters that they may not have, and when two are the same. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { isName, labelKey, normalName, visible } from "../../engine/names.ts";
+import { isName, labelKey, MARKS_IN_A_ROW_MAX, normalName, visible } from "../../engine/names.ts";
+import { FORMATS } from "../../engine/schema.ts";
+import { composerOf } from "../../engine/violations.ts";
 
 const STORED: readonly (readonly [what: string, sent: string, stored: string])[] = [
   ["a blank before", " Box 1", "Box 1"],
@@ -103,4 +105,22 @@ test("a text that people see has no character that disguises others, and means t
   );
   expect(JSON.parse(visible(JSON.stringify({ disguised })))).toEqual({ disguised });
   expect(visible(shown)).toBe(shown);
+});
+
+/** Out of their canonical order, so that composing would move each over all the others. */
+const marks = (count: number) => "\u0301".repeat(count / 2) + "\u0323".repeat(count / 2);
+
+test("30 marks in a row are composed; more are left as they are, and refused", () => {
+  const [some, many] = [`a${marks(MARKS_IN_A_ROW_MAX)}`, `a${marks(MARKS_IN_A_ROW_MAX + 2)}`];
+  // Composing these would take minutes.
+  const countless = `a${marks(300_000)}`;
+  for (const format of ["name", "text", "email"]) {
+    const stored = (text: string) => composerOf({ type: "string", format })!(text) as string;
+    expect(stored(some)).toBe(some.normalize("NFC"));
+    expect([stored(many), stored(countless)]).toEqual([many, countless]);
+    const at = format === "email" ? "@b" : "";
+    const isTaken = [some, many].map((text) => FORMATS[format]!(stored(text + at)));
+    expect([format, ...isTaken]).toEqual([format, true, false]);
+  }
+  expect([normalName(countless), labelKey(countless)]).toEqual([countless, countless]);
 });
