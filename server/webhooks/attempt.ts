@@ -28,6 +28,8 @@ export interface AttemptResult {
   readonly askedMs: number;
   /** For people; empty for a success. */
   readonly failure: string;
+  /** It has taken all of its time. */
+  readonly isTimeout?: boolean;
 }
 
 interface Address {
@@ -49,7 +51,7 @@ export async function attempt(given: Attempt, timeMsMax = ATTEMPT_MS_MAX): Promi
     const addresses = await Promise.race([addressesOf(url, given.allowsPrivate), tooLong]);
     return await Promise.race([send(url, addresses, given, signal), tooLong]);
   } catch (error) {
-    return { status: null, askedMs: 0, failure: textOf(error) };
+    return { status: null, askedMs: 0, failure: textOf(error), isTimeout: signal.aborted };
   } finally {
     clearTimeout(timer);
   }

@@ -40,6 +40,11 @@ import {
 export const OF_WEBHOOK_MAX = 4;
 export const OF_ORGANIZATION_MAX = 16;
 export const IN_FLIGHT_MAX = 64;
+/**
+ * The share of the attempts, of an organization and in all, for receivers whose last attempt has
+ * succeeded: those that fail take up to fifteen seconds for each.
+ */
+const PROVEN_SHARE = 1 / 4;
 /** Bytes of their bodies. One attempt may always be made. */
 export const IN_FLIGHT_BYTES_MAX = 64 * 1024 * 1024;
 /** Compressed bytes of pending deliveries, of one webhook and in all. */
@@ -100,6 +105,8 @@ export class Courier {
   /** By lane. */
   readonly #inFlight = new Map<string, InFlight>();
   #inFlightBytes = 0;
+  /** The last result of a receiver, by webhook. */
+  readonly #results = new Map<number, AttemptResult>();
   /** Attempts with a result the file lacks. */
   #ended: Ended[] = [];
   /** By lane. */
@@ -138,6 +145,7 @@ export class Courier {
 
   /** A webhook was made or changed. */
   put(webhook: Webhook): void {
+    if (this.#webhooks.get(webhook.id)?.url !== webhook.url) this.#results.delete(webhook.id);
     this.#webhooks.set(webhook.id, webhook);
     const { file } = this.#ports;
     file.transaction(() => {
@@ -148,6 +156,7 @@ export class Courier {
 
   remove(webhookId: number): void {
     this.#webhooks.delete(webhookId);
+    this.#results.delete(webhookId);
     const { file } = this.#ports;
     file.transaction(() => file.remove(webhookId));
   }
@@ -419,13 +428,26 @@ export class Courier {
   #mayBegin({ id, organizationId }: Webhook): boolean {
     const count = this.#inFlight.size;
     if (count > 0 && this.#inFlightBytes >= IN_FLIGHT_BYTES_MAX) return false;
-    let [ofWebhook, ofOrganization] = [0, 0];
+    const isProven = this.#isProven(id);
+    let [ofWebhook, ofOrganization, unproven, unprovenOfOrganization] = [0, 0, 0, 0];
     for (const { webhook } of this.#inFlight.values()) {
+      const isOwn = webhook.organizationId === organizationId;
       if (webhook.id === id) ofWebhook += 1;
-      if (webhook.organizationId === organizationId) ofOrganization += 1;
+      if (isOwn) ofOrganization += 1;
+      if (this.#isProven(webhook.id)) continue;
+      unproven += 1;
+      if (isOwn) unprovenOfOrganization += 1;
     }
-    const isFree = ofWebhook < OF_WEBHOOK_MAX && ofOrganization < OF_ORGANIZATION_MAX;
-    return isFree && count < IN_FLIGHT_MAX;
+    const isSlow = this.#results.get(id)?.isTimeout === true;
+    if (ofWebhook >= (isSlow ? 1 : OF_WEBHOOK_MAX)) return false;
+    const hasPlace = (taken: number, takenByUnproven: number, max: number) =>
+      taken < max && (isProven || takenByUnproven < max * (1 - PROVEN_SHARE));
+    const hasOwnPlace = hasPlace(ofOrganization, unprovenOfOrganization, OF_ORGANIZATION_MAX);
+    return hasOwnPlace && hasPlace(count, unproven, IN_FLIGHT_MAX);
+  }
+
+  #isProven(webhookId: number): boolean {
+    return this.#results.get(webhookId)?.failure === "";
   }
 
   async #begin(begun: InFlight): Promise<void> {
@@ -441,8 +463,9 @@ export class Courier {
   }
 
   /** The result is in the file. */
-  #forget({ lane, delivery, result }: Ended): void {
+  #forget({ lane, webhook, delivery, result }: Ended): void {
     this.#inFlight.delete(keyOf(lane));
+    if (this.#webhooks.get(webhook.id)?.url === webhook.url) this.#results.set(webhook.id, result);
     this.#inFlightBytes -= delivery.body.length;
     if (result.failure === "") this.#succeeded += 1;
     else this.#failed += 1;

@@ -2,7 +2,11 @@
 import { expect, test } from "vitest";
 import type { WebhookBody } from "../../../engine/bodies.ts";
 import type { AttemptResult } from "../../../server/webhooks/attempt.ts";
-import { OF_WEBHOOK_MAX, WAITING_BYTES_MAX } from "../../../server/webhooks/courier.ts";
+import {
+  OF_ORGANIZATION_MAX,
+  OF_WEBHOOK_MAX,
+  WAITING_BYTES_MAX,
+} from "../../../server/webhooks/courier.ts";
 import { area, section } from "../../support/layout.ts";
 import { failed, Sending } from "./sending.ts";
 
@@ -459,6 +463,34 @@ test("a webhook has four tries under way at most, and another one goes on beside
   await sending.run();
   const ofSlow = sending.sent.filter(({ url }) => url === slow.url);
   expect([ofSlow.length, sending.sent.length - ofSlow.length]).toEqual([OF_WEBHOOK_MAX, 9]);
+});
+
+test("receivers time out → each keeps one place, and a quarter is left for those that answer", async () => {
+  const late: AttemptResult = { ...failed(null), isTimeout: true };
+  for (const [before, places] of [
+    [late, 4],
+    [failed(500), OF_ORGANIZATION_MAX * 0.75],
+  ] as const) {
+    const sending = new Sending(HALL);
+    const slow = [1, 2, 3, 4].map((n) => {
+      return sending.create({ events: ["status"], url: `https://odeon.example/slow-${n}` });
+    });
+    const quick = sending.create({ events: ["status"], url: "https://odeon.example/quick" });
+    const isQuick = ({ url }: { readonly url: string }) => url === quick.url;
+    sending.answer = (sent) => (isQuick(sent) ? { status: 200, askedMs: 0, failure: "" } : before);
+    addEvent(sending, 1);
+    await sending.run();
+    const known = sending.sent.length;
+    expect(known).toBe(slow.length + 1);
+    // From now on the slow ones do not answer at all.
+    sending.answer = (sent) => (isQuick(sent) ? { status: 200, askedMs: 0, failure: "" } : null);
+    for (let n = 2; n <= 9; n++) addEvent(sending, n);
+    sending.nowMs += DAY_MS;
+    await sending.run();
+    const later = sending.sent.slice(known);
+    const ofQuick = later.filter(isQuick).length;
+    expect([ofQuick, later.length - ofQuick]).toEqual([8, places]);
+  }
 });
 
 test("a webhook whose deliveries take too much room gets the next ones later", async () => {
