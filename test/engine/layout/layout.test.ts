@@ -353,3 +353,13 @@ test("after a change of the layout, keys find its new seats and no removed ones"
   expect(findKey(world.partition.layout, "Stalls;;A;;2")).toBeUndefined();
   expect(findKey(world.partition.layout, "Stalls;;A;;3")?.id).toBe(world.labels.idOf("A3"));
 });
+
+test("a key of a million separators, or of very long labels → names nothing, at once", () => {
+  const { partition } = new World([section("Stalls", { A: "1 2 3" })]);
+  const keys = [
+    ";".repeat(1_000_000),
+    `${"Stalls;;".repeat(500)}A;;2`,
+    `Stalls;;A;;2${" ".repeat(9_000)}`,
+  ];
+  for (const key of keys) expect(findKey(partition.layout, key)).toBeUndefined();
+});
