@@ -6,11 +6,12 @@
 import type { Logger } from "pino";
 import { Broken } from "../engine/assert.ts";
 import type { Caller, ReplyBody } from "../engine/bodies.ts";
+import type { OrganizationRow } from "../engine/catalog.ts";
 import { findReply } from "../engine/queries/access.ts";
 import { askerOf, AuditGap } from "../engine/queries/history.ts";
 import { type FieldError, isRefused, refuseInvalid, Result } from "../engine/results.ts";
 import { BODY_IN_MEMORY_MAX, ownerOf, type ReplyRow } from "../engine/stored-replies.ts";
-import { inSlices } from "./api/overload.ts";
+import { inSlices, inTurn } from "./api/overload.ts";
 import {
   canBeStrict,
   type Context,
@@ -22,13 +23,21 @@ import type { Admitted } from "./live/live.ts";
 import type { CommandFront, KeyedRequest, KeyedRequests } from "./commands/decider.ts";
 import { type Match, refuseRoute, Router } from "./api/router.ts";
 import type { Services } from "./api/services.ts";
-import { asSent, findUnknown, readBody, refuseHead } from "./api/validate.ts";
+import {
+  asSent,
+  type Checked,
+  type CheckedQuery,
+  findUnknown,
+  readBody,
+  refuseHead,
+} from "./api/validate.ts";
 import { Access, identify, refuseAway, refuseRotated } from "./auth/access.ts";
 import {
   type Answer,
   FrontResult,
   jsonAnswer,
   layoutPutAnswer,
+  NO_CONTENT,
   NOT_READY,
   type Problem,
   problemAnswer,
@@ -39,7 +48,16 @@ import {
   withStrict,
 } from "./http/answers.ts";
 import { sourceOf } from "./http/client-address.ts";
-import type { Exchange, FirstOfKey, Front, Judged, Request, RequestHead } from "./http/front.ts";
+import {
+  type Exchange,
+  type FirstOfKey,
+  type Front,
+  type Judged,
+  NO_BODY,
+  type Request,
+  type RequestHead,
+} from "./http/front.ts";
+import { TURN_BYTES } from "./http/limits.ts";
 import { withoutKeys } from "./observe/log.ts";
 import { authFailure } from "./routes/auth.ts";
 import { missingPage } from "./routes/service.ts";
@@ -201,6 +219,33 @@ export class Dispatch implements Front<Match>, CommandFront {
       const long = { ...context, body: null, authorization, head: exchange };
       if (route.isLong(long, bytesOf(exchange))) return this.#runLong(exchange, route, long);
     }
+    const checked = { route, caller, ticket, organization, params, query };
+    if (bytesOf(exchange) > TURN_BYTES) return this.#takeTurn(exchange, checked);
+    return this.#carryOut(exchange, checked);
+  }
+
+  /** Bodies of one sender come one after the other; senders take turns. */
+  #takeTurn(exchange: Exchange<Match>, checked: CheckedHead): Promise<Handled> {
+    let parts: readonly Buffer[] | null = exchange.parts ?? [Buffer.from(exchange.body)];
+    exchange.onGone = () => {
+      // Its memory has been given back: the body is dropped, and nothing is carried out.
+      parts = null;
+    };
+    return inTurn(() => {
+      if (parts === null) return NO_CONTENT;
+      exchange.onGone = null;
+      exchange.parts = parts;
+      const handled = this.#carryOut(exchange, checked);
+      const { body } = exchange;
+      exchange.body = NO_BODY;
+      return handled instanceof Promise ? handled : asSent(handled, body);
+    }, exchange.sender?.name ?? exchange.address());
+  }
+
+  #carryOut(exchange: Exchange<Match>, checked: CheckedHead): Handled | Promise<Handled> {
+    const { route, caller, ticket, organization, params, query } = checked;
+    const services = this.#services;
+    const { checks } = exchange.found!;
     exchange.join();
     let body: unknown = route.readBody?.(exchange.body) ?? null;
     let bodyErrors = NO_ERRORS;
@@ -334,6 +379,14 @@ export class Dispatch implements Front<Match>, CommandFront {
   }
 }
 
+/** A request whose key and parameters have been looked at, and whose body has not. */
+interface CheckedHead extends Admitted {
+  readonly route: Route;
+  readonly organization: OrganizationRow | undefined;
+  readonly params: Checked;
+  readonly query: CheckedQuery;
+}
+
 function isStrict({ prefer, found }: Exchange<Match>): boolean {
   if (prefer === "" || !wantsStrict(prefer)) return false;
   const route = found!.route;
@@ -358,7 +411,8 @@ const TOO_MANY_KEYS: Problem = {
 };
 
 function bytesOf({ body, parts }: Exchange): number {
-  return body.length + (parts ?? []).reduce((sum, part) => sum + part.length, 0);
+  if (parts === null) return body.length;
+  return parts.reduce((sum, part) => sum + part.length, 0);
 }
 
 /** A stored answer has the form of the first one, whatever a retry prefers. */

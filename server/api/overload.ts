@@ -160,6 +160,26 @@ export function inSlices<Value>(
     const first = nextSlice(work);
     if (first.done === true) return first.value;
   }
+  return later(work, owner);
+}
+
+/**
+ * Runs work that cannot be cut in a later turn of the event loop, as a slice of its own.
+ *
+ * @param owner - As of `inSlices`.
+ */
+export async function inTurn<Value>(
+  work: () => Value | Promise<Value>,
+  owner: unknown,
+): Promise<Value> {
+  // oxlint-disable-next-line require-yield -- its only step
+  function* step(): Generator<void, Value | Promise<Value>> {
+    return work();
+  }
+  return await later(step(), owner);
+}
+
+function later<Value>(work: Generator<void, Value>, owner: unknown): Promise<Value> {
   return new Promise<Value>((resolve, reject) => {
     const rest = () => {
       try {

@@ -79,6 +79,10 @@ export interface RouteBase {
   readonly isHistory?: boolean;
   /** A key that was rotated and is in its grace time is refused. */
   readonly needsCurrentKey?: boolean;
+  /** By default `BODY_BYTES.usual`. */
+  readonly bodyBytesMax?: number;
+  /** By default `BODY_VALUES.usual`. */
+  readonly bodyValuesMax?: number;
 }
 
 export interface RouteRow<
@@ -99,7 +103,6 @@ export interface RouteRow<
    * `Idempotency-Key` is recognized by this text.
    */
   readonly meaning?: (query: QueryOf<Q>, body: Body) => string;
-  readonly bodyBytesMax?: number;
   /** Whether `handleLong` handles the request, which is then neither parsed nor checked before. */
   readonly isLong?: (context: Context<ParamsOf<P>, QueryOf<Q>, null>, bytes: number) => boolean;
   readonly handleLong?: (

@@ -20,6 +20,7 @@ import {
 } from "./route.ts";
 import type { Services } from "./services.ts";
 import { checksOf, type RouteChecks } from "./validate.ts";
+import { BODY_BYTES } from "../http/limits.ts";
 
 interface Node {
   readonly children: Map<string, Node>;
@@ -29,14 +30,13 @@ interface Node {
   readonly routes: Map<Method, Match>;
 }
 
-const BODY_BYTES_MAX = 1_024 * 1_024;
 const NO_VALUES: readonly string[] = [];
 const NOT_FOUND: Match = {
   route: undefined,
   checks: checksOf({}),
   methods: [],
   params: {},
-  bodyBytesMax: BODY_BYTES_MAX,
+  bodyBytesMax: BODY_BYTES.keys,
 };
 const PARAMETER = /^\{(\w+)\}$/;
 
@@ -56,7 +56,7 @@ export class Router {
       node = PARAMETER.test(segment) ? (node.parameter ??= newNode()) : child(node, segment);
     }
     if (node.routes.has(row.method)) throw new Error(`two routes: ${row.method} ${row.path}`);
-    const { bodyBytesMax = BODY_BYTES_MAX } = row;
+    const { bodyBytesMax = BODY_BYTES.usual } = row;
     const checks = checksOf(row);
     const isFixed = namesIn(row.path).length === 0;
     node.routes.set(row.method, { ...NOT_FOUND, route: row, checks, bodyBytesMax, isFixed });

@@ -4,13 +4,14 @@
  * first use; the text of parameters is converted before.
  */
 import { Ajv, type ValidateFunction } from "ajv";
-import { type FieldError, isRefused, missing } from "../../engine/results.ts";
+import { type FieldError, isRefused, missing, refuseInvalid } from "../../engine/results.ts";
 import { composerOf, fieldErrorOf } from "../../engine/violations.ts";
 import { FORMATS, type Shape } from "../../engine/schema.ts";
 import { type Answer, FrontResult, type Problem } from "../http/answers.ts";
 import type { RequestHead } from "../http/front.ts";
-import { errorsAsSent, NO_MEMBERS, NumberLiteral, parseJson } from "../http/json.ts";
+import { errorsAsSent, NO_MEMBERS, NumberLiteral, type Parsed, parseJson } from "../http/json.ts";
 import { Access } from "../auth/access.ts";
+import { BODY_VALUES } from "../http/limits.ts";
 
 /** Enough for a person to see what is wrong. */
 const ERRORS_MAX = 100;
@@ -38,6 +39,7 @@ interface RequestShape {
   readonly query?: Readonly<Record<string, QueryParameter>>;
   /** An empty body counts as an empty object. */
   readonly mayBeEmpty?: boolean;
+  readonly bodyValuesMax?: number;
 }
 
 export interface RouteChecks {
@@ -55,7 +57,7 @@ export interface Checked {
   readonly errors: readonly FieldError[];
 }
 
-interface CheckedQuery extends Checked {
+export interface CheckedQuery extends Checked {
   /** Names of parameters that the route does not have. */
   readonly unknown: readonly string[];
 }
@@ -89,10 +91,62 @@ function checkOf(shape: Shape): (value: unknown, bodyBytes?: number) => readonly
     check ??= quick.compile(shape);
     if (check(value)) return NO_ERRORS;
     if (bodyBytes > EXPLAINED_BYTES_MAX) return (check.errors ?? []).map(fieldErrorOf);
-    const explain = thorough.compile(shape);
-    explain(value);
-    return firstByField((explain.errors ?? []).map(fieldErrorOf)).slice(0, ERRORS_MAX);
+    const errors = new Map<string, FieldError>();
+    explain(shape, value, "", errors);
+    return [...errors.values()];
   };
+}
+
+/**
+ * Adds the errors of a value, at most 100 in all and one for a field: a value of the wrong type is
+ * often out of range as well. The library would find those of each of ten thousand items.
+ *
+ * @param errors - By field.
+ */
+function explain(
+  shape: Shape,
+  value: unknown,
+  pointer: string,
+  errors: Map<string, FieldError>,
+): void {
+  const { items, properties } = shape as { items?: Shape; properties?: Record<string, Shape> };
+  const own = thorough.compile(ownOf(shape));
+  if (!own(value)) {
+    for (const error of own.errors ?? []) {
+      if (errors.size >= ERRORS_MAX) return;
+      const found = fieldErrorOf({ ...error, instancePath: pointer + error.instancePath });
+      if (!errors.has(found.field)) errors.set(found.field, found);
+    }
+  }
+  const part = (inner: Shape, name: string | number, member: unknown) => {
+    if (quick.validate(inner, member)) return;
+    explain(inner, member, `${pointer}/${name}`, errors);
+  };
+  if (items !== undefined && Array.isArray(value)) {
+    for (let i = 0; i < value.length && errors.size < ERRORS_MAX; i++) part(items, i, value[i]);
+  } else if (properties !== undefined && isObject(value)) {
+    for (const [name, member] of Object.entries(properties)) {
+      if (errors.size < ERRORS_MAX && Object.hasOwn(value, name)) part(member, name, value[name]);
+    }
+  }
+}
+
+const ownShapes = new WeakMap<Shape, Shape>();
+
+/** The shape without those of its items and members. */
+function ownOf(shape: Shape): Shape {
+  let own = ownShapes.get(shape);
+  if (own === undefined) {
+    const { items: _, properties, ...rest } = shape;
+    const names = Object.keys(properties ?? {}).map((name) => [name, {}]);
+    own = properties === undefined ? rest : { ...rest, properties: Object.fromEntries(names) };
+    ownShapes.set(shape, own);
+  }
+  return own;
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return value !== null && typeof value === "object" && !Array.isArray(value);
 }
 
 // Strict handling (RFC 7240): what a route does not know is refused in place of ignored.
@@ -121,8 +175,8 @@ function addUnknownMembers(
   if (Array.isArray(value)) {
     const items = shape["items"] as Shape | undefined;
     if (items === undefined) return;
-    for (const [i, item] of value.entries())
-      addUnknownMembers(items, item, `${field}[${i}]`, errors);
+    for (let i = 0; i < value.length && errors.length < ERRORS_MAX; i++)
+      addUnknownMembers(items, value[i], `${field}[${i}]`, errors);
     return;
   }
   const properties = shape["properties"] as Readonly<Record<string, Shape>> | undefined;
@@ -243,15 +297,6 @@ function remembering(parse: RouteChecks["query"]): RouteChecks["query"] {
   };
 }
 
-/** A value of the wrong type is often out of range as well; one error per field is enough. */
-function firstByField(errors: readonly FieldError[]): FieldError[] {
-  const byField = new Map<string, FieldError>();
-  for (const error of errors) {
-    if (!byField.has(error.field)) byField.set(error.field, error);
-  }
-  return [...byField.values()];
-}
-
 /** An empty text counts as not given, and an equal one counts once. */
 function textsOf(texts: readonly string[]): readonly string[] {
   return [...new Set(texts)].filter((text) => text !== "");
@@ -312,15 +357,20 @@ interface ReadBody {
 
 /** A body in any form, with what is wrong with it. */
 export function readBody(
-  { mayBeEmpty }: RequestShape,
+  { mayBeEmpty, bodyValuesMax = BODY_VALUES.usual }: RequestShape,
   checks: RouteChecks,
   bytes: Buffer,
 ): ReadBody | Problem {
   const isLeftOut = bytes.length === 0 && mayBeEmpty === true;
-  const parsed = isLeftOut ? NO_MEMBERS : parseJson(bytes);
-  if (!parsed.ok) return { refused: FrontResult.MALFORMED_REQUEST, detail: parsed.reason };
+  const parsed = isLeftOut ? NO_MEMBERS : parseJson(bytes, { values: bodyValuesMax });
+  if (!parsed.ok) return refuseUnparsed(parsed);
   const body = checks.compose(parsed.value);
   return { body, errors: checks.body(body, bytes.length) };
+}
+
+function refuseUnparsed({ reason, errors }: Extract<Parsed, { readonly ok: false }>): Problem {
+  if (errors !== undefined) return refuseInvalid(errors);
+  return { refused: FrontResult.MALFORMED_REQUEST, detail: reason };
 }
 
 /** Shows rejected numbers as they were sent. */

@@ -1,32 +1,21 @@
 /**
- * Token buckets: how many requests with one key, and how many booking calls with it for one event,
- * an organization lets through per second. A bucket holds what one second fills in. Both limits are
- * off unless the organization has set them.
+ * How many requests with one key, and how many booking calls with it for one event, an organization
+ * lets through per second. Both limits are off unless the organization has set them.
  */
 import { keepRecent } from "../../engine/bounds.ts";
 import type { Caller } from "../../engine/bodies.ts";
 import type { OrganizationRow } from "../../engine/catalog.ts";
 import { FrontResult, type Problem } from "../http/answers.ts";
-
-/** The bucket that was used least recently is dropped first, and would be full when used again. */
-export const BUCKETS_MAX = 100_000;
-const MS_PER_SECOND = 1_000;
-
-interface Bucket {
-  readonly tokens: number;
-  /** Milliseconds since 1970. */
-  readonly filledAtMs: number;
-}
+import { TokenBuckets } from "../http/limits.ts";
 
 export class RateLimits {
   /** Requests that were refused. */
   refused = 0;
-  /** By name, the least recently used first. */
-  readonly #buckets = new Map<string, Bucket>();
+  readonly #buckets = new TokenBuckets();
 
   /** Buckets in memory. */
   get count(): number {
-    return this.#buckets.size;
+    return this.#buckets.count;
   }
 
   /** Counts a request. @returns Why it is refused; null when it is taken, or nothing is limited. */
@@ -49,18 +38,10 @@ export class RateLimits {
   }
 
   #take(name: string, perSecond: number, nowMs: number): Problem | null {
-    const { tokens, filledAtMs } = this.#buckets.get(name) ?? {
-      tokens: perSecond,
-      filledAtMs: nowMs,
-    };
-    const filled = tokens + ((nowMs - filledAtMs) * perSecond) / MS_PER_SECOND;
-    const available = Math.min(perSecond, filled);
-    const isTaken = available >= 1;
-    const bucket = { tokens: available - Number(isTaken), filledAtMs: nowMs };
-    keepRecent(this.#buckets, name, bucket, BUCKETS_MAX);
-    if (isTaken) return null;
+    const waitSeconds = this.#buckets.take(name, perSecond, nowMs);
+    if (waitSeconds === 0) return null;
     this.refused += 1;
-    return refusal(name, perSecond, (1 - available) / perSecond);
+    return refusal(name, perSecond, waitSeconds);
   }
 }
 

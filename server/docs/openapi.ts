@@ -19,6 +19,7 @@ import {
   Schemas,
   type TagText,
 } from "./schemas.ts";
+import { BODY_BYTES } from "../http/limits.ts";
 
 // The problems of an operation, and the components of each error code.
 
@@ -117,6 +118,7 @@ function refined(base: string, properties: object): object {
 }
 
 const JSON_MEDIA = "application/json";
+const KIBIBYTE = 1_024;
 const AUTH_TAG = "Login";
 
 /** The parts of the document without routes. */
@@ -218,7 +220,7 @@ class OperationMaker {
         ...security.map((names) => Object.fromEntries(names.map((name) => [name, []]))),
       ],
       parameters: this.#parameters(route, granted[0] ?? examples[0]),
-      ...(route.body === undefined ? {} : { requestBody: this.#body(route, takes, granted) }),
+      ...(route.body === undefined ? {} : this.#body(route, takes, granted)),
       responses: {
         ...this.#successes(route, text, granted),
         ...this.#problems(route, text),
@@ -261,10 +263,16 @@ class OperationMaker {
     return { name, in: "query", required, description, schema: this.schemas.refer(schema, "") };
   }
 
-  #body({ body, mayBeEmpty = false }: Route, name: string, granted: readonly Example[]): object {
+  #body(route: Route, name: string, granted: readonly Example[]): object {
+    const { body, mayBeEmpty = false, bodyBytesMax = BODY_BYTES.usual } = route;
     const schema = this.schemas.refer(body!, name);
     const examples = examplesOf(granted, (example) => example.body);
-    return { required: !mayBeEmpty, content: { [JSON_MEDIA]: { schema, ...examples } } };
+    const description = `At most ${bodyBytesMax / KIBIBYTE} KiB.`;
+    const content = { [JSON_MEDIA]: { schema, ...examples } };
+    return {
+      "x-max-body-bytes": bodyBytesMax,
+      requestBody: { description, required: !mayBeEmpty, content },
+    };
   }
 
   #successes(route: Route, text: OperationText, granted: readonly Example[]): object {

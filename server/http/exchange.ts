@@ -3,14 +3,7 @@ import { STATUS_CODES } from "node:http";
 import { type Answer, FrontResult, type Problem, SAFE_HEADERS } from "./answers.ts";
 import type { TrustedProxies } from "./client-address.ts";
 import { Exchange } from "./front.ts";
-import {
-  type BodyPieces,
-  freePages,
-  LONG_BYTES,
-  type Sender,
-  type Transfer,
-  type Transfers,
-} from "./limits.ts";
+import { type BodyPieces, freePages, LONG_BYTES, type Transfer, type Transfers } from "./limits.ts";
 import {
   type Named,
   OpenSocket,
@@ -192,6 +185,8 @@ interface StreamSocket {
 const COMMENT = ":\n\n";
 
 interface StreamOptions {
+  /** The address of the client. */
+  readonly holder: string;
   /** Answers that wait until the client reads. */
   readonly answers: Transfers;
   /** Bytes that those answers may hold together. */
@@ -202,6 +197,7 @@ interface StreamOptions {
 
 class EventStream implements Peer, Transfer {
   readonly handler: SocketHandler;
+  readonly holder: string;
   heldBytes = 0;
   deadlineMs = 0;
   readonly #answers: Transfers;
@@ -214,8 +210,9 @@ class EventStream implements Peer, Transfer {
   constructor(
     socket: StreamSocket,
     handler: SocketHandler,
-    { answers, answerBytesMax, closesAfter, onEnd }: StreamOptions,
+    { holder, answers, answerBytesMax, closesAfter, onEnd }: StreamOptions,
   ) {
+    this.holder = holder;
     this.#socket = socket;
     this.handler = handler;
     this.#answers = answers;
@@ -331,7 +328,7 @@ export interface Exchanges {
   readonly sockets: Sockets;
   take(exchange: HttpExchange, chunk: ArrayBuffer, isLast: boolean): void;
   /** Whether there may be another answer of which nobody knows whether it is read. */
-  admitsUnmeasured(): boolean;
+  admitsUnmeasured(exchange: HttpExchange): boolean;
   /** To be called with every answer before it is sent; null when nobody wants to know. */
   readonly onAnswer: OnAnswer | null;
   /** The request has been answered. */
@@ -381,8 +378,6 @@ export class HttpExchange extends Exchange implements Transfer {
   bodyBytes = 0;
   /** Bytes that this body has of the body budget: its `Content-Length`, or what came of it chunked. */
   budgetBytes = 0;
-  /** Who sends a body that comes in pieces; null for others. */
-  sender: Sender | null = null;
   /** Why that body is not kept, and will be refused. */
   refusal: Problem | null = null;
   heldBytes = 0;
@@ -420,7 +415,8 @@ export class HttpExchange extends Exchange implements Transfer {
   readonly take = (chunk: ArrayBuffer, isLast: boolean) =>
     this.#exchanges.take(this, chunk, isLast);
   readonly #send = () => {
-    if (!this.isOver && this.#isUnmeasured() && !this.#exchanges.admitsUnmeasured()) this.abandon();
+    if (!this.isOver && this.#isUnmeasured() && !this.#exchanges.admitsUnmeasured(this))
+      this.abandon();
     if (this.isOver) {
       this.#leaveUnopened();
       this.#free();
@@ -522,6 +518,10 @@ export class HttpExchange extends Exchange implements Transfer {
     this.#exchanges = exchanges;
   }
 
+  get holder(): string {
+    return this.address();
+  }
+
   /** @param method - Lower case; empty when it is not one of HTTP. */
   begin(socket: Socket, head: Head, method: string): void {
     this.method = method;
@@ -612,6 +612,7 @@ export class HttpExchange extends Exchange implements Transfer {
     if (closesAfter) this.socket!.writeHeader("Connection", "close");
     const onEnd = () => this.#sent();
     this.#stream = new EventStream(this.socket!, handler, {
+      holder: this.address(),
       answers,
       answerBytesMax,
       closesAfter,
@@ -627,7 +628,7 @@ export class HttpExchange extends Exchange implements Transfer {
 
   #upgrade(opening: SocketOpening): void {
     const { key, context } = this.handshake!;
-    const socket = new OpenSocket(this.#exchanges.sockets, opening);
+    const socket = new OpenSocket(this.#exchanges.sockets, opening, this.address());
     this.socket!.upgrade({ socket }, key, opening.protocol, "", context);
   }
 
@@ -690,7 +691,6 @@ export class HttpExchange extends Exchange implements Transfer {
     this.pieces = null;
     this.bodyBytes = 0;
     this.budgetBytes = 0;
-    this.sender = null;
     this.refusal = null;
     this.deadlineMs = 0;
     this.answerId = "";

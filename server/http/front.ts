@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import type { WaitingClient } from "../../engine/queries/history.ts";
 import type { Caller } from "../../engine/bodies.ts";
+import type { Sender } from "./limits.ts";
 import { type Answer, HEALTHY, NOT_READY, type Problem, problemAnswer } from "./answers.ts";
 
 /** The headers that identify the caller, unchanged; empty when they are missing. */
@@ -128,6 +129,8 @@ export abstract class Exchange<F extends Found = Found> implements Request {
   /** The front that found the request: another one could not handle it. */
   front: Front<F> | null = null;
   found: F | null = null;
+  /** Who sends a body that is kept; null for others. */
+  sender: Sender | null = null;
   /** When the whole request had come; 0 before. */
   startedMs = 0;
   /** The organization that the request acts for; 0 for none. */
@@ -211,6 +214,7 @@ export abstract class Exchange<F extends Found = Found> implements Request {
     this.onGone = null;
     this.front = null;
     this.found = null;
+    this.sender = null;
     this.startedMs = 0;
     this.organization = 0;
     this.first = null;

@@ -1,6 +1,6 @@
 /**
- * Request bodies as values: strict UTF-8, bounded depth, and no member name that reaches into an
- * object's prototype. A body is refused before any other code sees it.
+ * Request bodies as values: strict UTF-8, bounded depth and number of values, and no member name
+ * that reaches into an object's prototype. A body is refused before any other code sees it.
  */
 import { isUtf8 } from "node:buffer";
 import { parseInPieces } from "../../engine/layout/document.ts";
@@ -23,17 +23,43 @@ const BYTE_ORDER_MARK = 0xfeff;
 
 export type Parsed =
   | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly reason: string };
+  | {
+      readonly ok: false;
+      readonly reason: string;
+      /** Set for a body that is sound and has too much in it. */
+      readonly errors?: readonly FieldError[];
+    };
+
+/**
+ * Limits in brackets and commas: a parsed object or member takes up to a hundred times as long as
+ * its bytes.
+ */
+export interface ValueLimits {
+  /** Objects, lists, members and items, about. */
+  readonly values: number;
+  /** Objects and lists. */
+  readonly containers?: number;
+  /** Members of an object in a list of the body, or of an object of the body, with those in it. */
+  readonly membersOfObject?: number;
+}
+
+const NO_LIMITS: ValueLimits = { values: Infinity };
+/** Of a layout: 200,000 seats with thirty members each, rows of one seat, and long outlines. */
+export const LAYOUT_LIMITS: Required<ValueLimits> = {
+  values: 6_000_000,
+  containers: 1_000_000,
+  membersOfObject: 32_768,
+};
 
 export const NO_MEMBERS: Parsed = { ok: true, value: {} };
 
 /** Cost: O(bytes), usually 100. */
-export function parseJson(bytes: Buffer): Parsed {
+export function parseJson(bytes: Buffer, limits = NO_LIMITS): Parsed {
   if (!isUtf8(bytes)) return { ok: false, reason: "The body is not UTF-8." };
+  const excess = excessOf(bytes, limits);
+  if (excess !== null) return excess;
   const marked = bytes.toString("utf8");
   const text = marked.charCodeAt(0) === BYTE_ORDER_MARK ? marked.slice(1) : marked;
-  if (isTooDeep(bytes))
-    return { ok: false, reason: `The body is nested over ${DEPTH_MAX} levels.` };
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -51,8 +77,10 @@ export function parseJson(bytes: Buffer): Parsed {
  * Does what `parseJson` does with an object of long lists, without having it as one text.
  * Cost: O(bytes).
  */
-export function parseLongJson(bytes: Buffer): Parsed {
-  if (!isUtf8(bytes) || isTooDeep(bytes)) return parseJson(bytes);
+export function parseLongJson(bytes: Buffer, limits = NO_LIMITS): Parsed {
+  if (!isUtf8(bytes)) return parseJson(bytes);
+  const excess = excessOf(bytes, limits);
+  if (excess !== null) return excess;
   let value: unknown;
   try {
     value = parseInPieces(bytes, (from, to) => bytes.toString("utf8", from, to));
@@ -65,13 +93,26 @@ export function parseLongJson(bytes: Buffer): Parsed {
   return { ok: true, value };
 }
 
-const [QUOTE, BACKSLASH] = [0x22, 0x5c];
+const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a];
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/** Counts brackets outside of strings, before the parser spends time on them. */
-function isTooDeep(bytes: Uint8Array): boolean {
-  let depth = 0;
-  let isText = false;
+const TOO_DEEP: Parsed = { ok: false, reason: `The body is nested over ${DEPTH_MAX} levels.` };
+
+/** In a body, an object of a list is two levels deep. */
+const OBJECT_DEPTH = 3;
+
+/**
+ * Counts brackets, commas and colons outside of texts, before the parser spends time on them, and
+ * stops at the first limit.
+ *
+ * @returns Why the body is not parsed; null when it is.
+ */
+function excessOf(
+  bytes: Uint8Array,
+  { values, containers = Infinity, membersOfObject = Infinity }: ValueLimits,
+): Parsed | null {
+  let [depth, valueCount, containerCount, memberCount, ownCount] = [0, 0, 0, 0, 0];
+  let [isText, isInList] = [false, false];
   for (let i = 0; i < bytes.length; i++) {
     const byte = bytes[i]!;
     if (isText) {
@@ -79,14 +120,32 @@ function isTooDeep(bytes: Uint8Array): boolean {
       else if (byte === QUOTE) isText = false;
     } else if (byte === QUOTE) {
       isText = true;
+    } else if (byte === COMMA) {
+      valueCount += 1;
+      if (valueCount > values) return tooMuch(`${values} values`);
+    } else if (byte === COLON) {
+      const count = depth > 1 ? (memberCount += 1) : (ownCount += 1);
+      if (count > membersOfObject) return tooMuch(`${membersOfObject} members in one object`);
     } else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
       depth += 1;
-      if (depth > DEPTH_MAX) return true;
+      if (depth > DEPTH_MAX) return TOO_DEEP;
+      if (depth === OBJECT_DEPTH - 1) isInList = byte === OPEN_ARRAY;
+      if (depth < OBJECT_DEPTH || (depth === OBJECT_DEPTH && isInList)) memberCount = 0;
+      valueCount += 1;
+      containerCount += 1;
+      if (valueCount > values) return tooMuch(`${values} values`);
+      if (containerCount > containers) return tooMuch(`${containers} objects and lists`);
     } else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) {
       depth -= 1;
     }
   }
-  return false;
+  return null;
+}
+
+function tooMuch(limit: string): Parsed {
+  const message = `has more than ${limit}: send less in one request`;
+  const errors = [{ field: "", code: "SIZE", message, rejectedValue: null }];
+  return { ok: false, reason: `The body ${message}.`, errors };
 }
 
 /**

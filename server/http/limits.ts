@@ -3,6 +3,41 @@
  * all, for each organization, and for callers without a key, so no caller can keep the others from
  * sending. And the pages in which long bodies are kept.
  */
+import { keepRecent } from "../../engine/bounds.ts";
+
+// What a call may send; its row of the route table names the limit.
+
+const KIBIBYTE = 1_024;
+/** The largest bodies. Each takes every valid body of its rows, in UTF-8 and without blanks. */
+export const BODY_BYTES = {
+  /** Rows without lists: texts of up to 255 characters, or names of up to 100 hold types. */
+  usual: 64 * KIBIBYTE,
+  /** 1,000 objects, each with a fence and a price. */
+  booking: 128 * KIBIBYTE,
+  /** Lists of any length: prices, zones, assignments. */
+  list: 256 * KIBIBYTE,
+  /** A thumbnail of 256 KiB beside a description of 10,000 characters. */
+  schema: 384 * KIBIBYTE,
+  /** 1,000 keys of three labels each, in v1; and paths without a row. */
+  keys: 1_024 * KIBIBYTE,
+  layout: 64 * KIBIBYTE * KIBIBYTE,
+  /** A part of an organization that moves: a sealed layout takes a quarter of it at most. */
+  part: 64 * KIBIBYTE * KIBIBYTE,
+  login: 4 * KIBIBYTE,
+} as const;
+/** Objects, lists, members and items of a body, about. */
+export const BODY_VALUES = {
+  /** 1,000 objects, each with a fence and a price, and with members that are ignored. */
+  usual: 16_384,
+  /** The longest list of assignments. */
+  list: 32_768,
+  /** A thumbnail of numbers. */
+  schema: 128 * KIBIBYTE + 64,
+} as const;
+/** The limits of lists of any length. */
+export const OF_LISTS = { bodyBytesMax: BODY_BYTES.list, bodyValuesMax: BODY_VALUES.list };
+
+// What all bodies may take.
 
 /** Limits in bytes. */
 export interface BodyLimits {
@@ -31,6 +66,12 @@ export const PAGED_BYTES = MEBIBYTE / 8;
 
 /** Short pieces share buffers of this size: one buffer for each would outweigh the bytes in it. */
 const SHARED_BYTES = 4 * 1_024;
+
+/**
+ * A longer body waits for its turn after it has come whole. Parsing it may take as long as a
+ * hundred locks, and the bodies of many connections may be whole in one turn of the event loop.
+ */
+export const TURN_BYTES = 32 * 1_024;
 
 /** Who sends a body: an organization, or an address when no key is needed. */
 export interface Sender {
@@ -157,6 +198,43 @@ export class BodyPieces {
   }
 }
 
+// Rate limits.
+
+/** The bucket that was used least recently is dropped first, and would be full when used again. */
+export const BUCKETS_MAX = 100_000;
+const MS_PER_SECOND = 1_000;
+
+interface Bucket {
+  readonly tokens: number;
+  /** As by the clock of the caller. */
+  readonly filledAtMs: number;
+}
+
+/** Token buckets. Burst: one second's refill. */
+export class TokenBuckets {
+  /** By name, the least recently used first. */
+  readonly #buckets = new Map<string, Bucket>();
+
+  /** Buckets in memory. */
+  get count(): number {
+    return this.#buckets.size;
+  }
+
+  /** @returns Seconds until there is a token; 0 when one was taken. */
+  take(name: string, perSecond: number, nowMs: number): number {
+    const { tokens, filledAtMs } = this.#buckets.get(name) ?? {
+      tokens: perSecond,
+      filledAtMs: nowMs,
+    };
+    const filled = tokens + ((nowMs - filledAtMs) * perSecond) / MS_PER_SECOND;
+    const available = Math.min(perSecond, filled);
+    const isTaken = available >= 1;
+    const bucket = { tokens: available - Number(isTaken), filledAtMs: nowMs };
+    keepRecent(this.#buckets, name, bucket, BUCKETS_MAX);
+    return isTaken ? 0 : (1 - available) / perSecond;
+  }
+}
+
 // Transfers that take more than one turn: bodies that arrive in pieces, and answers that the client
 // does not read at once. Each has a deadline, and the bytes that they hold together are bounded.
 
@@ -164,6 +242,8 @@ export class BodyPieces {
 export interface Transfer {
   /** Bytes that stay in memory because of it. */
   heldBytes: number;
+  /** The address of the client. */
+  readonly holder: string;
   deadlineMs: number;
   /** Closes the connection, which also ends the transfer. */
   abandon(): void;
@@ -177,8 +257,10 @@ const SWEEP_INTERVAL_MS = 1_000;
 
 export class Transfers {
   readonly #nowMs: () => number;
-  /** The oldest comes first. */
-  readonly #open = new Set<Transfer>();
+  /** With the holder, which an ended connection no longer has. The oldest comes first. */
+  readonly #open = new Map<Transfer, string>();
+  /** Bytes by holder. */
+  readonly #held = new Map<string, number>();
   #timer: NodeJS.Timeout | null = null;
   heldBytes = 0;
   /** How many did not come to their end. */
@@ -196,8 +278,9 @@ export class Transfers {
   /** @param expectedBytes - How much has to be sent or received before the deadline. */
   begin(transfer: Transfer, expectedBytes: number): void {
     transfer.deadlineMs = this.#nowMs() + GRACE_MS + expectedBytes / BYTES_PER_MS_MIN;
-    this.#open.add(transfer);
-    this.heldBytes += transfer.heldBytes;
+    const holder = transfer.heldBytes === 0 ? "" : transfer.holder;
+    this.#open.set(transfer, holder);
+    this.#add(holder, transfer.heldBytes);
     this.#timer ??= setInterval(() => this.sweep(), SWEEP_INTERVAL_MS).unref();
   }
 
@@ -208,13 +291,22 @@ export class Transfers {
 
   hold(transfer: Transfer, bytes: number): void {
     transfer.heldBytes += bytes;
+    this.#add(this.#open.get(transfer)!, bytes);
+  }
+
+  #add(holder: string, bytes: number): void {
     this.heldBytes += bytes;
+    const held = (this.#held.get(holder) ?? 0) + bytes;
+    if (held === 0) this.#held.delete(holder);
+    else this.#held.set(holder, held);
   }
 
   /** Has no effect for a transfer that is not in progress. */
   end(transfer: Transfer): void {
-    if (!this.#open.delete(transfer)) return;
-    this.heldBytes -= transfer.heldBytes;
+    const holder = this.#open.get(transfer);
+    if (holder === undefined) return;
+    this.#open.delete(transfer);
+    this.#add(holder, -transfer.heldBytes);
     transfer.heldBytes = 0;
     if (this.#open.size > 0) return;
     clearInterval(this.#timer ?? undefined);
@@ -224,16 +316,24 @@ export class Transfers {
   /** Abandons the transfers that are past their deadline. */
   sweep(): void {
     const nowMs = this.#nowMs();
-    for (const transfer of this.#open) {
+    for (const transfer of this.#open.keys()) {
       if (transfer.deadlineMs <= nowMs) this.#abandon(transfer);
     }
   }
 
-  /** Abandons the oldest transfers until the others hold this many bytes at most. */
+  /**
+   * Abandons transfers until the others hold this many bytes at most: the largest one of who holds
+   * most, and of equals the oldest.
+   *
+   * Cost: O(transfers) for each that is abandoned.
+   */
   shrinkTo(bytesMax: number): void {
-    for (const transfer of this.#open) {
-      if (this.heldBytes <= bytesMax) return;
-      this.#abandon(transfer);
+    while (this.heldBytes > bytesMax) {
+      const holder = largestOf(this.#held.keys(), (name) => this.#held.get(name)!);
+      const own = [...this.#open.keys()].filter((one) => this.#open.get(one) === holder);
+      const largest = largestOf(own, ({ heldBytes }) => heldBytes);
+      if (largest === null) return;
+      this.#abandon(largest);
     }
   }
 
@@ -248,4 +348,11 @@ export class Transfers {
     this.abandoned += 1;
     this.end(transfer);
   }
+}
+
+/** @returns The first of the largest; null for none. */
+function largestOf<Item>(items: Iterable<Item>, sizeOf: (item: Item) => number): Item | null {
+  let [largest, size]: [Item | null, number] = [null, -Infinity];
+  for (const item of items) if (sizeOf(item) > size) [largest, size] = [item, sizeOf(item)];
+  return largest;
 }

@@ -30,7 +30,15 @@ import {
   type OnAnswer,
 } from "./exchange.ts";
 import { type Found, type Front, NO_BODY } from "./front.ts";
-import { BODY_LIMITS, BodyBudget, type BodyLimits, BodyPieces, Transfers } from "./limits.ts";
+import {
+  BODY_LIMITS,
+  BodyBudget,
+  type BodyLimits,
+  BodyPieces,
+  TokenBuckets,
+  Transfers,
+  TURN_BYTES,
+} from "./limits.ts";
 import { type Named, Sockets } from "./sockets.ts";
 
 export interface HttpServer {
@@ -111,7 +119,9 @@ const CHUNKED_HANDSHAKE: Problem = {
 };
 /** A method is compared as it is written; the library takes any text for one. */
 const METHOD = /^[A-Z]+$/;
-/** Answers without a body, in all; beyond it the connection is closed instead. */
+/** Monitors ask these with `HEAD`, from the address of a flood, too. */
+const HEALTH_PATH = /^\/(?:healthz|readyz)\/?$/;
+/** Answers without a body, of an address; beyond it the connection is closed instead. */
 export const UNMEASURED_PER_SECOND_MAX = 1_000;
 /** Exchanges that are kept for later requests. */
 export const IDLE_MAX = 10_000;
@@ -215,8 +225,8 @@ class OpenExchanges implements Exchanges {
   readonly #bodyBudget: BodyBudget;
   readonly sockets: Sockets;
   #onAllAnswered: (() => void) | null = null;
-  #unmeasured = 0;
-  #unmeasuredSinceMs = 0;
+  /** By address, and for checks of its health apart. */
+  readonly #unmeasured = new TokenBuckets();
   unmeasuredRefused = 0;
 
   constructor(front: Front, options: HttpOptions, own: OwnConnection) {
@@ -293,8 +303,9 @@ class OpenExchanges implements Exchanges {
       else if (found.isPassedOn === true)
         exchange.front!.pass!(exchange, new Uint8Array(chunk), isLast);
       else if (!isLast) this.#keep(exchange, chunk);
-      else if (exchange.sender === null) exchange.handle(Buffer.from(chunk));
-      else this.#takeLast(exchange, Buffer.from(chunk));
+      else if (exchange.sender !== null) this.#takeLast(exchange, Buffer.from(chunk));
+      else if (chunk.byteLength <= TURN_BYTES) exchange.handle(Buffer.from(chunk));
+      else this.#takeWhole(exchange, chunk);
     } catch (error) {
       this.#onBroken(error);
     }
@@ -400,6 +411,12 @@ class OpenExchanges implements Exchanges {
     }
   }
 
+  /** Takes a long body that has come in one piece: it is kept until its turn. */
+  #takeWhole(exchange: HttpExchange, body: ArrayBuffer): void {
+    this.#keep(exchange, body);
+    if (!exchange.isCutOff) this.#takeLast(exchange, NO_BODY);
+  }
+
   /**
    * Refuses a body before any of it is read. The library has read more than the head already. It
    * takes no request from there while this one has no answer, so the answer is not given at once.
@@ -412,14 +429,10 @@ class OpenExchanges implements Exchanges {
     return exchange.front!.refuse(problem, exchange);
   }
 
-  admitsUnmeasured(): boolean {
-    const nowMs = performance.now();
-    if (nowMs - this.#unmeasuredSinceMs >= 1_000) {
-      this.#unmeasuredSinceMs = nowMs;
-      this.#unmeasured = 0;
-    }
-    this.#unmeasured += 1;
-    const isAdmitted = this.#unmeasured <= UNMEASURED_PER_SECOND_MAX;
+  admitsUnmeasured({ path, address }: HttpExchange): boolean {
+    const name = HEALTH_PATH.test(path) ? `health ${address()}` : address();
+    const seconds = this.#unmeasured.take(name, UNMEASURED_PER_SECOND_MAX, performance.now());
+    const isAdmitted = seconds === 0;
     if (!isAdmitted) this.unmeasuredRefused += 1;
     return isAdmitted;
   }

@@ -155,6 +155,7 @@ interface Ending {
 
 export class OpenSocket implements Peer, Transfer {
   readonly handler: SocketHandler;
+  readonly holder: string;
   heldBytes = 0;
   deadlineMs = 0;
   readonly #sockets: Sockets;
@@ -165,7 +166,8 @@ export class OpenSocket implements Peer, Transfer {
   /** Null before it is open and after it has closed. */
   #library: LibrarySocket | null = null;
 
-  constructor(sockets: Sockets, { sender, handler }: SocketOpening) {
+  constructor(sockets: Sockets, { sender, handler }: SocketOpening, holder: string) {
+    this.holder = holder;
     this.#sockets = sockets;
     this.#sender = sender;
     this.handler = handler;

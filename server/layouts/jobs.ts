@@ -34,7 +34,7 @@ import {
 } from "../../persistence/disk/worker.ts";
 import { groupViews, numberOrNull, shapesByGroup, shapeView } from "../api/entities.ts";
 import { checksOf } from "../api/validate.ts";
-import { errorsAsSent, parseLongJson } from "../http/json.ts";
+import { errorsAsSent, LAYOUT_LIMITS, parseLongJson } from "../http/json.ts";
 import { freePages, LONG_BYTES, pagesFor } from "../http/limits.ts";
 import type { GeometryColumns } from "./geometry-columns.ts";
 
@@ -488,13 +488,16 @@ function mergeBody(
   { stored, next }: Jobs["prepare"],
   packing: Packing,
 ): Merged | Refused {
-  const parsed = parseLongJson(bytes);
+  const parsed = parseLongJson(bytes, LAYOUT_LIMITS);
   const length = bytes.length;
   const short = length <= LONG_BYTES ? bytes : null;
   // From here on, a long body is not in memory besides its objects.
   const sent = parsed.ok ? packing.pack(bytes) : bytes;
   if (short === null) freePages(bytes);
-  if (!parsed.ok) return { kind: "malformed", reason: parsed.reason };
+  if (!parsed.ok) {
+    const { reason, errors } = parsed;
+    return errors === undefined ? { kind: "malformed", reason } : { kind: "invalid", errors };
+  }
   const body = LAYOUT_CHECKS.compose(parsed.value);
   const invalid = LAYOUT_CHECKS.body(body, length);
   if (invalid.length > 0) return { kind: "invalid", errors: errorsAsSent(invalid, short) };

@@ -6,10 +6,10 @@ import { type Handled, type Route, route } from "../api/route.ts";
 import type { Services } from "../api/services.ts";
 import { type Answer, answer, headersOf, NO_CONTENT } from "../http/answers.ts";
 import { LOGIN, USER, userView } from "../api/entities.ts";
+import { BODY_BYTES } from "../http/limits.ts";
 
 const BASE = { tag: "Login", access: Access.PUBLIC, durable: true };
 
-const BODY_BYTES_MAX = 4 * 1_024;
 const TEXT = text({ minLength: 1, maxLength: 512 });
 const CREDENTIALS = object({ username: TEXT, password: TEXT });
 const REFRESH = object({ refreshToken: TEXT });
@@ -17,7 +17,7 @@ const REFRESH = object({ refreshToken: TEXT });
 export const AUTH_ROUTES: readonly Route[] = [
   route(BASE, "POST /api/auth/login", {
     body: CREDENTIALS,
-    bodyBytesMax: BODY_BYTES_MAX,
+    bodyBytesMax: BODY_BYTES.login,
     answers: { 200: LOGIN },
     problems: [400, 401, 429, 503],
     handle: async ({ services, head, body }) =>
@@ -25,7 +25,7 @@ export const AUTH_ROUTES: readonly Route[] = [
   }),
   route(BASE, "POST /api/auth/refresh", {
     body: REFRESH,
-    bodyBytesMax: BODY_BYTES_MAX,
+    bodyBytesMax: BODY_BYTES.login,
     answers: { 200: LOGIN },
     problems: [400, 401, 503],
     handle: ({ services, head, body }) =>
@@ -33,7 +33,7 @@ export const AUTH_ROUTES: readonly Route[] = [
   }),
   route(BASE, "POST /api/auth/logout", {
     body: REFRESH,
-    bodyBytesMax: BODY_BYTES_MAX,
+    bodyBytesMax: BODY_BYTES.login,
     answers: { 204: null },
     problems: [400, 401, 503],
     handle: ({ services, body }) => {

@@ -25,8 +25,14 @@ import {
 } from "../http/answers.ts";
 import { SelectionReader } from "../http/selection-reader.ts";
 import { EVENT_ID, readEvent, UUID_ID } from "./handling.ts";
+import { BODY_BYTES } from "../http/limits.ts";
 
-const BASE = { tag: "Booking", access: Access.ORGANIZATION, durable: true };
+const BASE = {
+  tag: "Booking",
+  access: Access.ORGANIZATION,
+  durable: true,
+  bodyBytesMax: BODY_BYTES.booking,
+};
 const KINDS = Object.keys(BOOKING_COMMANDS) as readonly BookingKind[];
 const CALL = { shape: oneOf(KINDS), description: "The booking call to check.", required: true };
 /** The calls that can answer with what they have booked. */

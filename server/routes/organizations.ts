@@ -47,6 +47,7 @@ import { checksOf } from "../api/validate.ts";
 import { Access, identify } from "../auth/access.ts";
 import { answer, NO_CONTENT } from "../http/answers.ts";
 import { LONG_ID, TOO_MANY_ACCOUNTS } from "./handling.ts";
+import { BODY_BYTES } from "../http/limits.ts";
 
 const BASE = { tag: "Management", access: Access.TENANT, durable: true };
 
@@ -172,8 +173,6 @@ function viewOf({ keys }: Services, organization: OrganizationRow) {
 const MOVES_BASE = { tag: "Platform", access: Access.PLATFORM, durable: true };
 const PATH = "/api/admin/organizations/{id}/move";
 const PART = { id: LONG, part: integer({ minimum: 0, format: "int64" }) };
-/** A sealed layout of the largest size takes a quarter of it. */
-const PART_BYTES_MAX = 64 * 1_024 * 1_024;
 
 const STEP = object({
   step: oneOf(MOVE_STEPS),
@@ -205,7 +204,7 @@ const MOVE_ROUTES: readonly Route[] = [
   route(MOVES_BASE, `PUT ${PATH}/parts/{part}`, {
     params: PART,
     body: object({ content: TEXT, tenantId: optional(LONG), isTrial: optional(BOOLEAN) }),
-    bodyBytesMax: PART_BYTES_MAX,
+    bodyBytesMax: BODY_BYTES.part,
     answers: { 200: MOVE },
     problems: [400, 403, 409],
     handle: ({ services, params, body }) => services.moves.take(params.id, params.part, body),

@@ -15,8 +15,9 @@ import { Access } from "../auth/access.ts";
 import { commandRoute } from "../api/router.ts";
 import { answer, NO_CONTENT, TRUE } from "../http/answers.ts";
 import { LONG_ID } from "./handling.ts";
+import { OF_LISTS } from "../http/limits.ts";
 
-const BASE = { tag: "Prices", access: Access.ORGANIZATION, durable: true };
+const BASE = { tag: "Prices", access: Access.ORGANIZATION, durable: true, ...OF_LISTS };
 
 export const PRICE_ROUTES: readonly Route[] = [
   commandRoute(BASE, "POST /api/private/v2.0/event/{eventId}/prices/", "createPrices", {
@@ -58,7 +59,7 @@ export const PRICE_ROUTES: readonly Route[] = [
 
 // Pricing zones of a schema.
 
-const ZONES_BASE = { tag: "Pricing zones", access: Access.ORGANIZATION, durable: true };
+const ZONES_BASE = { ...BASE, tag: "Pricing zones" };
 
 export const ZONE_ROUTES: readonly Route[] = [
   commandRoute(

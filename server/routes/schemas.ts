@@ -31,11 +31,13 @@ import {
   versionsIn,
 } from "../http/answers.ts";
 import type { LongBody } from "../http/front.ts";
+import { LAYOUT_LIMITS } from "../http/json.ts";
 import { type ById, LONG_ID, ownRows, showOwn, UUID_ID } from "./handling.ts";
+import { BODY_BYTES, BODY_VALUES } from "../http/limits.ts";
 
 const BASE = { tag: "Schemas", access: Access.ORGANIZATION, durable: true };
 
-const LAYOUT_BYTES_MAX = 64 * 1_024 * 1_024;
+const WITH_THUMBNAIL = { bodyBytesMax: BODY_BYTES.schema, bodyValuesMax: BODY_VALUES.schema };
 
 const GROUP_FILTERS = {
   parentId: { shape: LONG, description: "Only children of this group." },
@@ -63,7 +65,8 @@ const PUT_LAYOUT = {
   params: LONG_ID,
   query: { forceDelete: FORCE_DELETE },
   body: COMMANDS.putLayout.members.body,
-  bodyBytesMax: LAYOUT_BYTES_MAX,
+  bodyBytesMax: BODY_BYTES.layout,
+  bodyValuesMax: LAYOUT_LIMITS.values,
   hasVersion: true,
   answers: { 200: LAYOUT },
   problems: problemsOf("putLayout"),
@@ -80,6 +83,7 @@ const PUT_LAYOUT = {
 
 export const SCHEMA_ROUTES: readonly Route[] = [
   commandRoute(BASE, "POST /api/private/v2.0/schemas/", "createSchema", {
+    ...WITH_THUMBNAIL,
     answers: { 201: SCHEMA },
     show: (schema, { engine }) => answer(201, schemaView(engine.state, schema)),
   }),
@@ -104,6 +108,7 @@ export const SCHEMA_ROUTES: readonly Route[] = [
     },
   }),
   commandRoute(BASE, "PUT /api/private/v2.0/schemas/", "updateSchema", {
+    ...WITH_THUMBNAIL,
     answers: { 200: SCHEMA },
     show: (schema, { engine }) => answer(200, schemaView(engine.state, schema)),
   }),

@@ -32,6 +32,7 @@ import { Access } from "../auth/access.ts";
 import { submit } from "../api/router.ts";
 import { answer, type Problem, type Refused, REPLIES, TRUE } from "../http/answers.ts";
 import { EVENT_ID } from "./handling.ts";
+import { BODY_BYTES, OF_LISTS } from "../http/limits.ts";
 
 // v1 requests are not atomic: every entry is tried, and the failed ones are returned. The entries
 // become items of one v2 body, because a pair of seats may leave no single seat alone where each of
@@ -305,6 +306,8 @@ function bookingRoute(kind: Kind): Route {
     query: { id: EVENT_ID },
     eventParameter: "id",
     body: BOOKED,
+    // A key has three labels: a thousand long ones take more than the ids of v2.
+    bodyBytesMax: BODY_BYTES.keys,
     yields: kind === "lock",
     answers: { 200: SELECTIONS },
     problems: [400, 402, 403],
@@ -366,6 +369,7 @@ export const LEGACY_ASSIGNMENT_ROUTES: readonly Route[] = [
   route(LEGACY, "POST /api/private/v1.0/assignments/", {
     query: { id: EVENT_ID, clean: CLEAN },
     body: PRICE_ASSIGNMENTS,
+    ...OF_LISTS,
     answers: { 200: PRICE_ASSIGNMENTS },
     problems: [400, 403],
     handle: ({ services, caller, query, body: given }) => {
@@ -398,6 +402,7 @@ export const LEGACY_ASSIGNMENT_ROUTES: readonly Route[] = [
   route(LEGACY, "DELETE /api/private/v1.0/assignments/", {
     query: { id: EVENT_ID },
     body: SELECTIONS,
+    ...OF_LISTS,
     answers: { 200: SELECTIONS },
     problems: [400, 403],
     handle: ({ services, caller, query, body: given }) => {

@@ -6,6 +6,7 @@ import { API_ROUTES, routeTable } from "../../../server/routes/table.ts";
 import { Access } from "../../../server/auth/access.ts";
 import { REPLIES } from "../../../server/http/answers.ts";
 import { TestServer } from "../../support/server.ts";
+import { BODY_BYTES } from "../../../server/http/limits.ts";
 
 interface Parameter {
   readonly $ref?: string;
@@ -32,7 +33,11 @@ interface Operation {
   readonly description: string;
   readonly security: readonly object[];
   readonly parameters: readonly Parameter[];
-  readonly requestBody?: { readonly content: Readonly<Record<string, Media>> };
+  readonly requestBody?: {
+    readonly description: string;
+    readonly content: Readonly<Record<string, Media>>;
+  };
+  readonly "x-max-body-bytes"?: number;
   readonly responses: Readonly<Record<string, Response>>;
 }
 
@@ -190,5 +195,15 @@ test("every required member of an object is declared", () => {
     const members = Object.keys(properties ?? {});
     const undeclared = required.filter((name) => !members.includes(String(name)));
     expect([place, undeclared]).toEqual([place, []]);
+  }
+});
+
+test("every operation with a body says how large it may be", () => {
+  for (const { path, method, body, bodyBytesMax = BODY_BYTES.usual } of API_ROUTES) {
+    const { requestBody, "x-max-body-bytes": bytes } = document.paths[path]![method]!;
+    const stated = [bytes, requestBody?.description];
+    const expected =
+      body === undefined ? [] : [bodyBytesMax, `At most ${bodyBytesMax / 1_024} KiB.`];
+    expect([path, ...stated]).toEqual([path, expected[0], expected[1]]);
   }
 });

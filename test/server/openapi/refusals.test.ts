@@ -19,9 +19,9 @@ import { STANDBY_STATUS } from "../../support/cluster-status.ts";
 import { TestServer } from "../../support/server.ts";
 import { targetFor } from "../../support/targets.ts";
 import { witness } from "../../support/answers/witness.ts";
+import { BODY_BYTES } from "../../../server/http/limits.ts";
 
 const PLATFORM_TOKEN = "a-platform-token-of-the-test";
-const MIB = 1_024 * 1_024;
 /** The events that the examples create. */
 const EXAMPLE_EVENT = /6f1c8f0e-58a5-4b0e-9a5d-0b8f3c1d2e4f|5b3e1f7a-92c4-4d60-8a1b-6f0c2d9e7b35/g;
 
@@ -288,7 +288,7 @@ test.each([
     const text = await untilClosed(http.port, [
       `${route.method.toUpperCase()} ${target} HTTP/1.1`,
       "Host: x",
-      header(route.bodyBytesMax ?? MIB),
+      header(route.bodyBytesMax ?? BODY_BYTES.usual),
       "Content-Type: application/json",
       `X-API-Key: ${key}`,
       ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),

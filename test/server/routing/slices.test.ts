@@ -1,7 +1,7 @@
 /** Work in slices. */
 import { setImmediate, setTimeout } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { inSlices } from "../../../server/api/overload.ts";
+import { inSlices, inTurn } from "../../../server/api/overload.ts";
 
 /** @returns How long it took. */
 function spin(ms: number): number {
@@ -140,4 +140,18 @@ test("without other work, long work has the thread", async () => {
   const { done, share } = longWork(50);
   await done;
   expect(share()).toBeGreaterThan(0.2);
+});
+
+test("works that cannot be cut, all at once → one in a turn, and owners take turns", async () => {
+  const done: string[] = [];
+  const turn = (name: string) => inTurn(() => void done.push(name), name[0]);
+  const all = Promise.all(["a1", "a2", "a3", "b1"].map(turn));
+  const turns = [done.length];
+  while (done.length < 4) {
+    await setImmediate();
+    turns.push(done.length);
+  }
+  await all;
+  expect(done).toEqual(["a1", "b1", "a2", "a3"]);
+  expect(turns.every((count, i) => i === 0 || count - turns[i - 1]! <= 1)).toBe(true);
 });

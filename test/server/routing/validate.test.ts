@@ -3,6 +3,7 @@ import { Ajv } from "ajv";
 import { expect, test } from "vitest";
 import { COMMANDS } from "../../../engine/commands.ts";
 import {
+  exactObject,
   FORMATS,
   list,
   LONG,
@@ -74,6 +75,24 @@ test("a body with 50,000 wrong items gets 100 errors, at little cost", () => {
   const before = process.cpuUsage();
   expect(ofList(items).length).toBe(100);
   expect(process.cpuUsage(before).user).toBeLessThan(2_000_000);
+});
+
+test("errors within lists of objects → the first hundred fields, each once, in order", () => {
+  const shape = object({ name: NAME, lists: list(exactObject({ id: LONG, ids: list(LONG) })) });
+  const wrong = { id: -1.5, ids: [0, 1, "x"], more: true };
+  const lists = Array.from({ length: 10_000 }, () => wrong);
+  const errors = checksOf({ body: shape })
+    .body({ lists })
+    .map(({ field, code }) => `${field} ${code}`);
+  expect(errors.slice(0, 6)).toEqual([
+    "name NOT_NULL",
+    "lists[0].more UNKNOWN",
+    "lists[0].id TYPE",
+    "lists[0].ids[0] RANGE",
+    "lists[0].ids[2] TYPE",
+    "lists[1].more UNKNOWN",
+  ]);
+  expect([errors.length, new Set(errors).size]).toEqual([100, 100]);
 });
 
 test("path parameters are converted as their shape says", () => {

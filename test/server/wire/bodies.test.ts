@@ -1,7 +1,8 @@
 /** Bodies that come in pieces: what is kept of them, for whom, and for how long. */
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { BodyBudget, BodyPieces } from "../../../server/http/limits.ts";
+import { inSlices } from "../../../server/api/overload.ts";
+import { BODY_BYTES, BodyBudget, BodyPieces } from "../../../server/http/limits.ts";
 import type { Answer } from "../../../server/http/answers.ts";
 import { guidOf } from "../../support/layout.ts";
 import { V2 } from "../../support/server.ts";
@@ -9,6 +10,8 @@ import { type Connection, Listening, until } from "./connection.ts";
 
 const KIB = 1_024;
 const LOGIN = "/api/auth/login";
+/** Takes bodies of 384 KiB. */
+const LARGE = `${V2}/schemas/`;
 
 /** Sends a head that announces a body. */
 function sendHead({ socket }: Connection, line: string, bytes: number, key?: string): void {
@@ -29,6 +32,7 @@ async function leaveUnfinished(
   return connection;
 }
 
+const SERVICE_UNAVAILABLE = "HTTP/1.1 503 Service Unavailable";
 const isAnswered = ({ answers }: Connection) => answers.length > 0;
 
 test("nothing is kept of a body without a valid key, whatever its size and path", async () => {
@@ -44,7 +48,7 @@ test("nothing is kept of a body without a valid key, whatever its size and path"
     ["POST /healthz", undefined, 405],
   ];
   for (const [line, key, status] of strangers) {
-    const bytes = 200 * KIB;
+    const bytes = 60 * KIB;
     const access = key === undefined ? {} : { key };
     const connection = await leaveUnfinished(listening, line, { bytes, ...access });
     await until(() => http.stats.bodies.count === 1);
@@ -87,7 +91,7 @@ test("600 unfinished logins take their share of the memory, and no one else's", 
   expect(refused.length).toBeGreaterThan(500);
   for (const { answers } of refused) expect(answers).toEqual(["HTTP/1.1 503 Service Unavailable"]);
   // An organization sends its largest body meanwhile.
-  const body = listening.lockBody("A1").padEnd(1_024 * KIB, " ");
+  const body = listening.lockBody("A1").padEnd(BODY_BYTES.booking, " ");
   expect((await listening.post(listening.server.bookingPath("lock"), body)).status).toBe(200);
   for (const { socket } of logins) socket.destroy();
   await until(() => stats.bodyBudget.bytes === 0);
@@ -99,7 +103,7 @@ test("600 unfinished logins take their share of the memory, and no one else's", 
 test("unfinished bodies of one organization do not refuse those of another", async () => {
   const listening = await Listening.start({ bodyLimits: { organization: 300 * KIB } });
   const { server, http } = listening;
-  const line = `POST ${V2}/venues/`;
+  const line = `POST ${LARGE}`;
   const of = ({ key }: { readonly key: string }) => ({ bytes: 200 * KIB, key });
   const first = await leaveUnfinished(listening, line, of(server.a));
   await until(() => http.stats.bodyBudget.bytes === 200 * KIB);
@@ -118,7 +122,7 @@ test("a body has its room from its first piece on", async () => {
   const { server, http } = listening;
   const begin = async () => {
     const connection = await listening.connection();
-    sendHead(connection, `POST ${V2}/venues/`, 200 * KIB, server.a.key);
+    sendHead(connection, `POST ${LARGE}`, 200 * KIB, server.a.key);
     connection.socket.write(" ");
     return connection;
   };
@@ -225,4 +229,67 @@ test("the answer to a long body gives its memory back once it has been sent", as
   await until(() => answers[0]!.body.length === 0);
   expect(listening.http.stats.bodyBudget.bytes).toBe(0);
   expect(listening.broken).toEqual([]);
+});
+
+/** Work of an organization that keeps its turns until it is released. */
+function occupy({ caller: { tenantId, organizationId } }: Listening["server"]["a"]) {
+  const turns = { isReleased: false };
+  function* work(): Generator<void, void> {
+    while (!turns.isReleased) yield;
+  }
+  void inSlices(work(), `${tenantId}/${organizationId}`);
+  return turns;
+}
+
+test("a body of more than 32 KiB waits for its turn, and a shorter one does not", async () => {
+  const listening = await Listening.start();
+  const { server, http } = listening;
+  const turns = occupy(server.a);
+  const [long, other] = [await listening.connection(), await listening.connection()];
+  long.socket.write(listening.bookingRequest(listening.lockBody("A1").padEnd(40 * KIB)));
+  await until(() => http.stats.bodyBudget.bytes === 40 * KIB);
+  // Of the same sender.
+  expect((await listening.lock("A2")).status).toBe(200);
+  const body = JSON.stringify({ seats: [] }).padEnd(40 * KIB);
+  const path = server.bookingPath("lock", server.b.eventId);
+  const head = [`POST ${path} HTTP/1.1`, "Host: x", `X-API-Key: ${server.b.key}`];
+  const request = [...head, `Content-Length: ${body.length}`, "", body].join("\r\n");
+  expect(await other.statusOf(request)).toBe(400);
+  expect(long.answers).toEqual([]);
+  turns.isReleased = true;
+  await until(() => isAnswered(long));
+  expect(long.answers).toEqual(["HTTP/1.1 200 OK"]);
+  expect(http.stats.bodyBudget.bytes).toBe(0);
+});
+
+test("a client leaves before the turn of its body → nothing is carried out", async () => {
+  const listening = await Listening.start();
+  const { server, http } = listening;
+  const turns = occupy(server.a);
+  const leaving = await listening.connection();
+  leaving.socket.write(listening.bookingRequest(listening.lockBody("A1").padEnd(40 * KIB)));
+  await until(() => http.stats.bodyBudget.bytes === 40 * KIB);
+  leaving.socket.destroy();
+  await until(() => http.stats.bodyBudget.bytes === 0);
+  turns.isReleased = true;
+  await until(() => server.services.waiting.count === 0);
+  expect([await server.states("A1"), listening.broken]).toEqual([["ACTIVE"], []]);
+});
+
+test("bodies that wait for their turn take the room of their sender", async () => {
+  const listening = await Listening.start({ bodyLimits: { organization: 100 * KIB } });
+  const { server, http } = listening;
+  const turns = occupy(server.a);
+  const request = listening.bookingRequest(" ".repeat(40 * KIB));
+  const waiting: Connection[] = [];
+  for (const bytes of [40, 80, 80]) {
+    const connection = await listening.connection();
+    connection.socket.write(request);
+    await until(() => http.stats.bodyBudget.bytes === bytes * KIB);
+    waiting.push(connection);
+  }
+  await until(() => isAnswered(waiting[2]!));
+  expect(waiting.map(({ answers }) => answers)).toEqual([[], [], [SERVICE_UNAVAILABLE]]);
+  turns.isReleased = true;
+  await until(() => waiting.every(isAnswered));
 });

@@ -5,7 +5,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { eventStream, NO_CONTENT, page } from "../../../server/http/answers.ts";
 import type { Exchange, Front } from "../../../server/http/front.ts";
-import { BodyPieces } from "../../../server/http/limits.ts";
+import { BODY_BYTES, BodyPieces } from "../../../server/http/limits.ts";
 import type { Peer } from "../../../server/http/sockets.ts";
 import { headOf } from "../../support/gateway/raw.ts";
 import { newGateway } from "../../support/gateway/stage.ts";
@@ -164,7 +164,7 @@ test.each(FRONTS)(
     for (const [label, bytes] of [
       ["A1", 200],
       ["A2", 33 * KIB],
-      ["A3", 1_024 * KIB],
+      ["A3", BODY_BYTES.booking],
     ] as const) {
       const body = listening.lockBody(label).padEnd(bytes);
       expect(await stream(listening, { ...lock, body })).toEqual([200, "true"]);
@@ -291,7 +291,7 @@ test("chunked bodies take the body budget as they come → beyond it 503", async
   const listening = await Listening.start({ bodyLimits: { organization: 300 * KIB } });
   const { server, http } = listening;
   const { bodyBudget } = http.stats;
-  const path = `${V2}/venues/`;
+  const path = `${V2}/schemas/`;
   const begin = ({ key }: { readonly key: string }, bytes: number) =>
     send(listening, [headOfPost(path, [`X-API-Key: ${key}`]), chunk(" ".repeat(bytes))]);
   const first = await begin(server.a, 100 * KIB);
@@ -321,7 +321,7 @@ test("a chunked body that stalls → its connection closes, later than with fewe
   let nowMs = 0;
   const listening = await Listening.start({ nowMs: () => nowMs });
   const { bodies } = listening.http.stats;
-  const head = headOfPost(`${V2}/venues/`, [`X-API-Key: ${listening.server.a.key}`]);
+  const head = headOfPost(`${V2}/schemas/`, [`X-API-Key: ${listening.server.a.key}`]);
   const slow = await send(listening, [head, chunk("x".repeat(64 * KIB))]);
   const longer = await send(listening, [head, chunk("x".repeat(128 * KIB))]);
   await until(() => listening.http.stats.bodyBudget.bytes === 192 * KIB);

@@ -6,6 +6,7 @@ import { expect, test } from "vitest";
 import { StartingFront } from "../../../server/http/front.ts";
 import { V2 } from "../../support/server.ts";
 import { Listening, until } from "./connection.ts";
+import { BODY_BYTES } from "../../../server/http/limits.ts";
 
 test("the answer for a closed connection reaches no other connection", async () => {
   const listening = await Listening.start();
@@ -105,8 +106,7 @@ test("a body that is cut off leaves nothing to the next one", async () => {
   expect(connection.text).toMatch(/^HTTP\/1\.1 200 .*true$/s);
 });
 
-/** The largest body of a booking. */
-const LARGE_BYTES = 1_024 * 1_024;
+const LARGE_BYTES = BODY_BYTES.booking;
 /** Room for one unfinished body of the largest size, but not for two. */
 const KEPT = { bodyLimits: { all: 1.5 * LARGE_BYTES } };
 

@@ -1,7 +1,12 @@
 /** JSON: what is accepted in bodies, how numbers are given back, and how times are written. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { localDateTime, parseJson, parseLongJson } from "../../../server/http/json.ts";
+import {
+  LAYOUT_LIMITS,
+  localDateTime,
+  parseJson,
+  parseLongJson,
+} from "../../../server/http/json.ts";
 import { MANAGEMENT, TestServer, V2 } from "../../support/server.ts";
 
 function reasonOf(text: string | Buffer): string {
@@ -199,4 +204,31 @@ test("a time has three decimals and no offset, whatever was formatted before it"
       expect(shown).toEqual(times.map((timeMs) => new Date(timeMs).toISOString().slice(0, -1)));
     }),
   );
+});
+
+const TOO_MUCH: readonly (readonly [string, string, string])[] = [
+  ["numbers", `{"seats":[${"0,".repeat(LAYOUT_LIMITS.values)}0]}`, "6000000 values"],
+  ["lists", `{"shapes":[{"points":[${"[],".repeat(LAYOUT_LIMITS.containers)}[]]}]}`, "1000000 obj"],
+  [
+    "members",
+    `{"seats":[{},{"a":{${Array.from({ length: 32_769 }, (_, i) => `"${i}":0`).join()}}}]}`,
+    "32768 members in one object",
+  ],
+];
+
+test.each(TOO_MUCH)("a layout with too many %s → refused while it is read", (_, text, limit) => {
+  // What follows is not JSON: it is not reached.
+  const parsed = parseLongJson(Buffer.from(`${text}{{{`), LAYOUT_LIMITS);
+  const message = expect.stringContaining(limit) as string;
+  expect(parsed).toMatchObject({ ok: false, errors: [{ field: "", code: "SIZE", message }] });
+});
+
+test("members of one object are counted apart from those of the next", () => {
+  const seats = Array.from({ length: 4 }, () => ({ a: 1, b: { c: 2 } }));
+  const bytes = Buffer.from(
+    JSON.stringify({ seats, rows: seats, clientViewBox: { x: 1, y: 2, w: 3 } }),
+  );
+  const within = { values: 100, membersOfObject: 3 };
+  expect(parseJson(bytes, within).ok).toBe(true);
+  expect(parseJson(bytes, { ...within, membersOfObject: 2 }).ok).toBe(false);
 });

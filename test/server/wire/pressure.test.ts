@@ -154,10 +154,10 @@ class HugeFront extends StartingFront {
 }
 
 /** A connection with an answer that waits, because nobody reads it. */
-async function waiting(listening: Listening): Promise<Connection> {
+async function waiting(listening: Listening, address = ""): Promise<Connection> {
   listening.http.front = new HugeFront();
   const connection = await unread(listening);
-  connection.get("/");
+  connection.socket.write(`GET / HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${address}\r\n\r\n`);
   const { answers } = listening.http.stats;
   const known = answers.count + answers.abandoned;
   await until(() => answers.count + answers.abandoned > known);
@@ -236,18 +236,63 @@ test.each([
   expect(listening.broken).toEqual([]);
 });
 
-test("when waiting answers hold too much, the one that waits longest is cut off", async () => {
-  const listening = await Listening.start({ answerBytesMax: 2.5 * HUGE.length });
+test("beside a flood of HEAD, other addresses and checks of health are answered", async () => {
+  const listening = await Listening.start({ trustedProxies: ["127.0.0.1"] });
+  const head = (path: string, address: string) =>
+    `HEAD ${path} HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${address}\r\n\r\n`;
+  const [flood, same, other] = await Promise.all([1, 2, 3].map(() => listening.connection()));
+  while (!flood!.socket.closed) {
+    flood!.socket.write(head("/docs", "192.0.2.1").repeat(100));
+    await new Promise(setImmediate);
+  }
+  for (const path of ["/healthz", "/readyz", "/healthz/"]) {
+    expect(await same!.statusOf(head(path, "192.0.2.1"))).toBe(200);
+  }
+  for (const path of ["/docs", "/healthz"]) {
+    expect(await other!.statusOf(head(path, "192.0.2.2"))).toBe(200);
+  }
+  expect(listening.http.stats.exchanges.unmeasuredRefused).toBe(1);
+});
+
+test("waiting answers hold too much → the address that holds most loses one, of equals the oldest", async () => {
+  const proxy = { trustedProxies: ["127.0.0.1"] };
+  const listening = await Listening.start({ answerBytesMax: 2.5 * HUGE.length, ...proxy });
   const { answers } = listening.http.stats;
-  const [first, second] = [await waiting(listening), await waiting(listening)];
+  const patient = await waiting(listening, "192.0.2.1");
+  const greedy = await waiting(listening, "192.0.2.2");
   expect(answers).toMatchObject({ count: 2, abandoned: 0 });
-  const third = await waiting(listening);
+  const later = await waiting(listening, "192.0.2.2");
   expect(answers).toMatchObject({ count: 2, heldBytes: 2 * HUGE.length, abandoned: 1 });
-  for (const { socket } of [first, second, third]) socket.resume();
-  await until(() => first.socket.closed);
-  await until(() => [second, third].every(({ text }) => text.length > HUGE.length));
-  expect(first.text.length).toBeLessThan(HUGE.length);
+  for (const { socket } of [patient, greedy, later]) socket.resume();
+  await until(() => greedy.socket.closed);
+  await until(() => [patient, later].every(({ text }) => text.length > HUGE.length));
+  expect(greedy.text.length).toBeLessThan(HUGE.length);
   expect(answers).toMatchObject({ count: 0, heldBytes: 0, abandoned: 1 });
+});
+
+test("the largest answer of a client is cut off before its older ones", () => {
+  const transfers = new Transfers(() => 0);
+  const abandoned: string[] = [];
+  const begin = (name: string, holder: string, heldBytes: number) => {
+    const abandon = () => void abandoned.push(name);
+    const transfer = { heldBytes, holder, deadlineMs: 0, abandon };
+    transfers.begin(transfer, heldBytes);
+    return transfer;
+  };
+  begin("small", "a", 10);
+  const growing = begin("growing", "a", 20);
+  begin("other", "b", 45);
+  transfers.shrinkTo(75);
+  expect(abandoned).toEqual([]);
+  transfers.hold(growing, 30);
+  transfers.shrinkTo(75);
+  expect(abandoned).toEqual(["growing"]);
+  transfers.shrinkTo(0);
+  expect([abandoned, transfers.heldBytes, transfers.count]).toEqual([
+    ["growing", "other", "small"],
+    0,
+    0,
+  ]);
 });
 
 test("a client that reads nothing is disconnected", async () => {
@@ -263,7 +308,7 @@ test("a transfer below the lowest rate is abandoned, and a faster one is not", a
   const abandoned: string[] = [];
   const transferOf = (name: string) => {
     const abandon = () => void abandoned.push(name);
-    return { heldBytes: 1_000, deadlineMs: 0, abandon };
+    return { heldBytes: 1_000, holder: "", deadlineMs: 0, abandon };
   };
   const [small, large] = [transferOf("small"), transferOf("large")];
   transfers.begin(small, 64);
