@@ -14,10 +14,12 @@ import {
 } from "./harness/command.ts";
 import { print, progress, report, table, verdict } from "./harness/results.ts";
 import { allOperations, carryOut, type Operation } from "./stalls/operations.ts";
+import { invalidAtOnce, invalidRequests, locksBeside } from "./stalls/invalid.ts";
 import type { Stall } from "./stalls/monitor.ts";
 import { Stage } from "./stalls/stage.ts";
 
 const STALL_MS_MAX = 50;
+const BESIDE_MS_MAX = 100;
 /** What follows an answer is done in slices, by the sweep of the store. */
 const AFTERMATH_MS = isTrial ? 700 : 1_500;
 /** The monitor notices a stall after it. */
@@ -42,7 +44,8 @@ const options = parseOptions(
 );
 
 const { seats, events, listed } = options;
-const stalls = await inTemporaryFolder(options.folder, measure);
+const measures = await inTemporaryFolder(options.folder, measure);
+const { stalls } = measures;
 const rows = stalls.map(({ name, processorMs, wallMs, answerMs }) => [
   name,
   processorMs.toFixed(1),
@@ -53,8 +56,13 @@ print(table(["operation", "processor ms", "wall ms", "answer ms"], rows));
 const longest = Math.max(...stalls.map(({ processorMs }) => processorMs));
 const verdicts = [
   verdict("longest stall of any operation, processor ms", { atMost: STALL_MS_MAX }, longest),
+  verdict(
+    "p99 of another organization's locks beside 64 connections of invalid bodies, ms",
+    { atMost: BESIDE_MS_MAX },
+    measures.locksMs,
+  ),
 ];
-await report("stalls", options.folder, { verdicts, seats, events, listed, stalls });
+await report("stalls", options.folder, { verdicts, seats, events, listed, ...measures });
 
 async function measure(data: string) {
   const monitor = new URL("stalls/monitor.js", import.meta.url);
@@ -67,6 +75,22 @@ async function measure(data: string) {
   const isWanted = (name: string) =>
     wanted.length === 0 || wanted.some((word) => name.includes(word));
   const stalled: (Measured & { readonly name: string })[] = [];
+  // First: the last operations delete the organization.
+  for (const { name, send } of invalidRequests(stage)) {
+    for (const times of [1, invalidAtOnce]) {
+      const row = `${name} invalid, ${times} at once`;
+      if (!isWanted(row)) continue;
+      await server.ask();
+      const startMs = performance.now();
+      await send(times);
+      const answerMs = performance.now() - startMs;
+      const measured = { ...((await server.ask()) as Stall), answerMs };
+      progress(`${measured.processorMs.toFixed(1).padStart(9)} ms  ${row}`);
+      stalled.push({ name: row, ...measured });
+    }
+  }
+  const seconds = isTrial ? 1 : 10;
+  const locksMs = await locksBeside(server.url, invalidRequests(stage), seconds);
   for (const operation of allOperations()) {
     const name = `${operation.route} ${operation.variant}`.trim();
     // The others still run, because later ones need what they leave.
@@ -76,7 +100,7 @@ async function measure(data: string) {
     stalled.push({ name, ...measured });
   }
   await server.stop();
-  return stalled;
+  return { stalls: stalled, locksMs };
 }
 
 interface Measured extends Stall {

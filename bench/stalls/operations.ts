@@ -69,7 +69,7 @@ const V1 = "/api/private/v1.0";
 const EVENTS = `${V2}/events`;
 const PRICES = `${V2}/event/{eventId}/prices`;
 const SEATS_BOOKED = 1_000;
-const KEYS_ASSIGNED = 5_000;
+const KEYS_ASSIGNED = 4_000;
 const GROUPS_REPEATED = 2_000;
 /** From the most expensive comparisons to the ones that decide. */
 const SORTS =
@@ -272,7 +272,7 @@ const LAYOUT = `${SCHEMAS}/{id}/layout`;
 const ZONES = `${SCHEMAS}/{schemaId}/pricing_zones`;
 const V1_SCHEMAS = "/api/private/v1.0/venues/schemas";
 /** Seats in one request, whose body is not much shorter than the longest. */
-const SEATS_ZONED = 15_000;
+const SEATS_ZONED = 5_000;
 
 /** Gives every seat a zone of its own but the first ones, which are left to be measured. */
 async function zoneSeats(stage: Stage): Promise<void> {
@@ -390,9 +390,9 @@ const LAYOUT_OPERATIONS: readonly Operation[] = [
     const repeated = Array.from({ length: GROUPS_REPEATED }, () => stage.sectors[0]!);
     return { ...large(stage), body: { groupOfSeats: zoned(stage, repeated) } };
   }),
-  operation(`POST ${ZONES}/assignments/`, "10,000 seats", (stage) => ({
+  operation(`POST ${ZONES}/assignments/`, "5,000 seats", (stage) => ({
     ...large(stage),
-    body: { seats: zoned(stage, stage.seats.slice(0, 10_000)) },
+    body: { seats: zoned(stage, stage.seats.slice(0, SEATS_ZONED)) },
   })),
   operation(`GET ${ZONES}/`, "", large),
   operation(`PUT ${ZONES}/`, "", (stage) => {
@@ -511,7 +511,7 @@ const OTHER_OPERATIONS: readonly Operation[] = [
     `POST ${V2}/venues/`,
     "one escaped letter in a long body",
     () => {
-      const filling = Array.from({ length: 60_000 }, (_, i) => `f${i}`);
+      const filling = Array.from({ length: 6_000 }, (_, i) => `f${i}`);
       const text = JSON.stringify({ name: "Venue", filling });
       return { body: text.replace("V", String.raw`\u0056`) };
     },

@@ -29,6 +29,8 @@ export interface Ask {
   readonly body?: unknown;
   /** The key of the large organization by default. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** The body is not valid. */
+  readonly isRefused?: boolean;
 }
 
 export class Stage {
@@ -59,7 +61,8 @@ export class Stage {
   }
 
   /** @throws Error when the server refuses. @returns The answer; null when it is empty. */
-  async ask<Answer = unknown>(line: string, { body, headers }: Ask = {}): Promise<Answer> {
+  async ask<Answer = unknown>(line: string, ask: Ask = {}): Promise<Answer> {
+    const { body, headers, isRefused = false } = ask;
     const [method = "", target = ""] = line.split(" ");
     const sent = typeof body === "string" ? body : JSON.stringify(body);
     const response = await fetch(new URL(target, this.#url), {
@@ -69,7 +72,8 @@ export class Stage {
       ...(body === undefined ? {} : { body: sent }),
     });
     const text = await response.text();
-    if (response.status >= 400) throw new Error(`${line}: ${text.slice(0, 1_000)}`);
+    const isExpected = isRefused ? response.status === 400 : response.status < 400;
+    if (!isExpected) throw new Error(`${line}: ${text.slice(0, 1_000)}`);
     const isJson = response.headers.get("Content-Type")?.includes("json") === true;
     return (isJson ? JSON.parse(text) : null) as Answer;
   }
