@@ -52,7 +52,7 @@ const NO_ID = optional(NULL);
 
 const HOLD_TYPE_LIMITS = { maxLength: HOLD_TYPE_LENGTH_MAX, format: "name" };
 
-/** The number of a hold: the sequence of its lock. */
+/** The number of a hold, a sale or a block: the sequence of its record. */
 const FENCE = integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
 
 /** A seat, or places of an area. */
@@ -77,8 +77,8 @@ export const STATE_SELECTION = object({
 /**
  * What a booking call is about, each object once: `seats`, and places of areas in `groupOfSeats`.
  * At most 1,000 objects. A lock is held by the session; without `holdType` it is a CART. An unlock
- * or a sale acts on one hold by seat: `fences`, by id, and `fence` for all others and for places. A
- * lock, a sale or a direct sale is refused for an object with another price than in `priceIds`.
+ * or a sale acts on one hold by seat: `fences`, by id, and `fence` for all others and for places. So
+ * does a revertsale on sales, and an unblock on blocks, but not for places. A lock, a sale or a direct sale is refused for an object with another price than in `priceIds`.
  * With `fromBlocked` a lock or a direct sale takes BLOCKED inventory, too; with `toBlocked` an unlock
  * or a revertsale leaves it BLOCKED.
  */

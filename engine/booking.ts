@@ -54,7 +54,7 @@ function decideBooking(
   const organization = callersOrganization(state, caller);
   const isLock = rules.move === Move.LOCK;
   const holdType = isLock ? findHoldType(organization, body.holdType) : undefined;
-  const errors = checkSelection(body);
+  const errors = checkSelection(body, rules);
   if (isLock && holdType === undefined) errors.push(unknownHoldType(body));
   if (errors.length > 0) return refuseInvalid(errors);
 
@@ -172,6 +172,11 @@ interface BookingRules {
   readonly preventsOrphans: boolean;
   /** Acts only on holds of the session in the request, if there is one. */
   readonly respectsSession: boolean;
+  /**
+   * The code for a seat that is in another lock, sale or block than the fence of the request says;
+   * null for a command without fences.
+   */
+  readonly otherFence: typeof ANOTHER_HOLD | typeof STALE_FENCE | null;
   /** Accepts ACTIVE seats, and leaves them as they are. */
   readonly skipsActive: boolean;
   /** Refuses objects whose price is not that of `priceIds`. */
@@ -186,6 +191,7 @@ const PLAIN_BOOKING: Omit<BookingRules, "move"> = {
   needsPublished: false,
   preventsOrphans: false,
   respectsSession: false,
+  otherFence: null,
   skipsActive: false,
   guardsPrices: false,
 };
@@ -216,6 +222,11 @@ function booking<const E extends Exceptions>(move: Move, exceptions: E) {
   });
 }
 
+/** The same session may have locked the seat again, but the code for programs is the same. */
+const ANOTHER_HOLD = "ANOTHER_HOLD";
+/** The seat was sold or blocked by another record. */
+const STALE_FENCE = "STALE_FENCE";
+
 export const BOOKING_COMMANDS = {
   lock: booking(Move.LOCK, {
     moveFromBlocked: Move.LOCK_WITH_BLOCKED,
@@ -226,6 +237,7 @@ export const BOOKING_COMMANDS = {
   unlock: booking(Move.UNLOCK, {
     moveToBlocked: Move.UNLOCK_TO_BLOCKED,
     respectsSession: true,
+    otherFence: ANOTHER_HOLD,
     skipsActive: true,
   }),
   sale: booking(Move.SALE, {
@@ -233,11 +245,13 @@ export const BOOKING_COMMANDS = {
     needsPublished: true,
     preventsOrphans: true,
     respectsSession: true,
+    otherFence: ANOTHER_HOLD,
     guardsPrices: true,
   }),
   revertsale: booking(Move.REVERT_SALE, {
     moveToBlocked: Move.REVERT_SALE_TO_BLOCKED,
     needsSalesControl: true,
+    otherFence: STALE_FENCE,
   }),
   directsale: booking(Move.DIRECT_SALE, {
     moveFromBlocked: Move.DIRECT_SALE_WITH_BLOCKED,
@@ -245,7 +259,7 @@ export const BOOKING_COMMANDS = {
     guardsPrices: true,
   }),
   block: booking(Move.BLOCK, {}),
-  unblock: booking(Move.UNBLOCK, { skipsActive: true }),
+  unblock: booking(Move.UNBLOCK, { skipsActive: true, otherFence: STALE_FENCE }),
 };
 
 // The inventory of a booking command: the seats and places in the first state of its move, and an
@@ -271,10 +285,11 @@ interface Search {
   readonly skipsActive: boolean;
   /** The required owner of the holds; null for any. */
   readonly session: string | null;
-  /** By seat id: the required hold of the seat; null for any. */
+  /** By seat id: the required lock, sale or block of the seat; null for any. */
   readonly fences: StateSelection["fences"] | null;
-  /** The required hold of every other object; null for any. */
+  /** That of every other object; null for any. */
   readonly fence: number | null;
+  readonly otherFence: BookingRules["otherFence"];
   /** LOCK: the session that asks; empty for none. */
   readonly lockedBy: string;
 }
@@ -294,10 +309,11 @@ function findInventory(
   // A move to BLOCKED takes ACTIVE seats along.
   const skipsActive = rules.skipsActive && MOVES[move].orFrom === undefined;
   const session = rules.respectsSession ? (selection.sessionId ?? null) : null;
-  const fences = rules.respectsSession ? (selection.fences ?? null) : null;
-  const fence = rules.respectsSession ? (selection.fence ?? null) : null;
+  const { fences = null, fence = null } = selection;
+  const { otherFence } = rules;
   const lockedBy = rules.move === Move.LOCK ? (selection.sessionId ?? "") : "";
-  const search = { partition, move, skipsActive, session, fences, fence, lockedBy };
+  // Without spreading, which takes longer than the rest.
+  const search = { partition, move, skipsActive, session, fences, fence, otherFence, lockedBy };
   const errors: FieldError[] = [];
   const requested = seatIndexes(partition.layout, choices.seats);
   for (let i = 0; i < requested.length; i++) {
@@ -389,23 +405,27 @@ function seatProblem(search: Search, seat: number): string | null {
   if (state === from || state === orFrom) {
     // A sold seat may have lost its price; then it cannot come back.
     if (partition.price[seat] === 0) return "NO_PRICE";
-    return state === SeatState.LOCKED ? holdProblem(search, seat) : null;
+    // A move that begins at ACTIVE seats, too, has its guards for the others.
+    return state === SeatState.ACTIVE ? null : guardProblem(search, seat);
   }
   if (search.skipsActive && state === SeatState.ACTIVE) return null;
   if (state === SeatState.LOCKED && search.lockedBy !== "") {
-    const { session } = partition.holds.get(partition.hold[seat]!);
+    const { session } = partition.holds.get(partition.holdOf(seat));
     if (session === search.lockedBy) return "HELD_BY_THIS_SESSION";
   }
   return STATE_NAMES[state] ?? "NO_PRICE";
 }
 
-/** @returns The mismatch between the hold of the seat and the request; null for none. */
-function holdProblem({ partition, session, fences, fence }: Search, seat: number): string | null {
+/** @returns The mismatch between a LOCKED, SOLD or BLOCKED seat and the guards; null for none. */
+function guardProblem(search: Search, seat: number): string | null {
+  const { partition, session, fences, fence, otherFence } = search;
   if (session === null && fences === null && fence === null) return null;
-  const hold = partition.holds.get(partition.hold[seat]!);
-  if (session !== null && hold.session !== session) return "HELD_BY_ANOTHER_SESSION";
-  const wanted = fences?.[partition.layout.seatIds[seat]!] ?? fence;
-  return wanted === null || wanted === hold.fence ? null : ANOTHER_HOLD;
+  const { holds, layout } = partition;
+  if (session !== null && holds.get(partition.holdOf(seat)).session !== session) {
+    return "HELD_BY_ANOTHER_SESSION";
+  }
+  const wanted = fences?.[layout.seatIds[seat]!] ?? fence;
+  return wanted === null || wanted === partition.fenceOf(seat) ? null : otherFence;
 }
 
 /** @returns Why the places cannot go through the move; null when they can. */
@@ -476,9 +496,6 @@ function firstToEnd(
   return first;
 }
 
-/** The same session may have locked the seat again, but the code for programs is the same. */
-const ANOTHER_HOLD = "ANOTHER_HOLD";
-
 const MESSAGES: Readonly<Record<string, string>> = {
   NO_PRICE: "has no price in this event: assign one, or choose another",
   HELD_BY_ANOTHER_SESSION:
@@ -486,6 +503,8 @@ const MESSAGES: Readonly<Record<string, string>> = {
   HELD_BY_THIS_SESSION: "is held by this session already: leave it out",
   [ANOTHER_HOLD]:
     "is not in the hold with this fence, which has ended: read the holds, or lock again",
+  [STALE_FENCE]:
+    "was sold or blocked by another call since the one with this fence: leave it out, or read the audit trail",
 };
 
 /** By the state that the move takes: why an object in another state is refused, and the remedy. */
@@ -563,7 +582,10 @@ function choicesOf(selection: StateSelection): Choices {
 }
 
 /** @returns The errors of the request, in its own order. */
-export function checkSelection(selection: StateSelection): FieldError[] {
+export function checkSelection(
+  selection: StateSelection,
+  { otherFence }: Pick<BookingRules, "otherFence">,
+): FieldError[] {
   const errors: FieldError[] = [];
   const { seats, areas } = choicesOf(selection);
   const count = seats.length + areas.length;
@@ -575,7 +597,8 @@ export function checkSelection(selection: StateSelection): FieldError[] {
   }
   checkDuplicates(seats, "seats", errors);
   checkDuplicates(areas, "groupOfSeats", errors);
-  checkNamed(selection.fences, "fences", seats, errors);
+  if (otherFence === null) checkNoFences(selection, errors);
+  else checkNamed(selection.fences, "fences", seats, errors);
   checkNamed(selection.priceIds, "priceIds", [...seats, ...areas], errors);
   for (let i = 0; i < seats.length; i++) {
     const { capacity } = seats[i]!;
@@ -608,6 +631,16 @@ function checkDuplicates(
   for (const [i, { id }] of choices.entries()) {
     if (seen.has(id)) errors.push(duplicate(`${field}[${i}].id`, id));
     seen.add(id);
+  }
+}
+
+/** A guard of a call that cannot keep it is refused. */
+function checkNoFences({ fence, fences }: StateSelection, errors: FieldError[]): void {
+  if ((fence ?? null) === null && (fences ?? null) === null) return;
+  const message = "must be left out: this call takes what is free, which is in no hold or sale";
+  for (const [field, rejectedValue] of Object.entries({ fence, fences })) {
+    if (rejectedValue === undefined || rejectedValue === null) continue;
+    errors.push({ field, code: "NULL", message, rejectedValue });
   }
 }
 

@@ -8,7 +8,7 @@ import { buildLayout, EMPTY_DOCUMENT, type Layout } from "./layout/layout.ts";
 const EMPTY_LAYOUT = buildLayout(EMPTY_DOCUMENT);
 /** Memory of a seat of a layout: its columns, its key for v1, and a short label. */
 export const LAYOUT_SEAT_BYTES = 256;
-/** Memory of a seat of an event: 23 bytes without a hold, more with one. */
+/** Memory of a seat of an event: 25 bytes without a hold, more with one. */
 export const EVENT_SEAT_BYTES = 64;
 
 /** Memory quota for created rows, in bytes. It limits new commands, not the replay of a log. */

@@ -49,14 +49,17 @@ export function checkPartition(partition: Partition): void {
 }
 
 /** @returns By hold slot: seats held. */
-function checkSeats({ layout, state, price, hold }: Partition): Map<number, number> {
+function checkSeats(partition: Partition): Map<number, number> {
+  const { layout, state, price, holdOrFence } = partition;
   const held = new Map<number, number>();
   assert(state.length === layout.seatCount, "every seat has one state");
   for (let seat = 0; seat < layout.seatCount; seat++) {
     const current = state[seat]!;
-    const slot = hold[seat]!;
     assert(current <= SeatState.BLOCKED, "a state is one of the six");
-    assert((current === SeatState.LOCKED) === (slot !== NONE), "LOCKED means held");
+    const slot = partition.holdOf(seat);
+    assert(current !== SeatState.LOCKED || slot !== NONE, "LOCKED means held");
+    const isFree = current < SeatState.LOCKED;
+    assert(!isFree || holdOrFence[seat] === NONE, "a free seat is in no hold, sale or block");
     assert(current !== SeatState.ACTIVE || price[seat] !== 0, "an ACTIVE seat has a price");
     assert(current >= SeatState.ACTIVE || price[seat] === 0, "a seat off sale has no price");
     if (slot !== NONE) held.set(slot, (held.get(slot) ?? 0) + 1);
@@ -232,12 +235,15 @@ export function digest(state: State): string {
 /** Cost: O(seats). */
 export function digestPartition(partition: Partition): string {
   const hash = new Hash();
-  const { layout, state, price, hold, changedAtMs, areas } = partition;
+  const { layout, state, price, changedAtMs, areas } = partition;
   for (let seat = 0; seat < layout.seatCount; seat++) {
     hash.number(layout.seatIds[seat]!);
     hash.number(state[seat]! * 0x1_0000 + price[seat]!);
     hash.number(changedAtMs[seat]!);
-    if (hold[seat] !== NONE) digestHold(hash, partition, hold[seat]!);
+    const slot = partition.holdOf(seat);
+    if (slot !== NONE) digestHold(hash, partition, slot);
+    // A seat without a fence counts as before there were any.
+    else if (partition.fenceOf(seat) > 0) hash.number(partition.fenceOf(seat));
   }
   for (let area = 0; area < areas.count; area++) {
     hash.number(layout.areas[area]!.id);

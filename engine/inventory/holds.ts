@@ -15,7 +15,7 @@ export interface Hold {
   readonly startedAtMs: number;
   /** Milliseconds since 1970; 0 for never. */
   readonly expiresAtMs: number;
-  /** Indexes of its first seats; `Partition.hold` has the remaining ones. */
+  /** Indexes of its first seats; `Partition.holdOf` tells the remaining ones. */
   readonly seats: Uint32Array;
 }
 

@@ -7,7 +7,7 @@ import { assert } from "../assert.ts";
 import { NONE } from "../constants.ts";
 import { type Layout, seatName } from "../layout/layout.ts";
 import { type ChangeLinks, Partition, type SeatColumns, unpricedSeats } from "./partition.ts";
-import { BOOKING_STATES } from "./states.ts";
+import { BOOKING_STATES, SeatState } from "./states.ts";
 import { drain, SEATS_PER_STEP } from "./steps.ts";
 
 /** Pending changes of one partition: each keeps a layout in memory. */
@@ -236,6 +236,11 @@ function* copySeats(
     if (match === NONE) continue;
     target.state[match] = source.state[seat]!;
     target.price[match] = source.price[seat]!;
+    // `copyHolds` gives LOCKED seats their new slots.
+    if (source.state[seat]! > SeatState.LOCKED) {
+      target.holdOrFence[match] = source.holdOrFence[seat]!;
+      target.fenceHigh[match] = source.fenceHigh[seat]!;
+    }
     if (isRelabelled[seat] === 1) continue;
     assert(isUnchanged[match] === 0, "a seat is copied once");
     target.changedAtMs[match] = source.changedAtMs[seat]!;
@@ -309,7 +314,7 @@ function* copyHolds(
     if (size === 0) continue;
     const newSlot = target.holds.nextSlot;
     target.holds.open(newSlot, { ...hold, seats }, size);
-    for (const seat of seats) target.hold[seat] = newSlot;
+    for (const seat of seats) target.holdOrFence[seat] = newSlot;
     for (const [area, count] of places) target.areas.addHeld(area, newSlot, hold.session, count);
   }
 }

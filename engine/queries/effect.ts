@@ -225,7 +225,7 @@ export function movedSeats(
 /** A seat on sale that an unlock withdraws leaves no hold. */
 function leave(move: PlaceMove, record: MoveRecord, before: Partition, seat: number): void {
   move.from = before.state[seat] as SeatState;
-  if (move.from === LOCKED) enter(move, before.holds.get(before.hold[seat]!));
+  if (move.from === LOCKED) enter(move, before.holds.get(before.holdOf(seat)));
   else if (move.to !== LOCKED) {
     const { session, holdType } = record;
     [move.hold, move.session, move.holdType, move.endsAtMs] = [0, session, holdType, 0];
@@ -319,7 +319,7 @@ function beforePrices(
   for (let i = 0; i < seats.length; i++) {
     const seat = seats[i]!;
     from[i] = partition.state[seat]!;
-    if (from[i] === LOCKED) holds.set(seat, partition.holds.get(partition.hold[seat]!));
+    if (from[i] === LOCKED) holds.set(seat, partition.holds.get(partition.holdOf(seat)));
   }
   const areasBefore = areas.map((area) => areaBefore(partition, area));
   return (onMove) => {
@@ -408,7 +408,7 @@ function migrated(before: Partition, after: Partition, onMove: OnMove): void {
     seat.placeId = before.layout.seatIds[index]!;
     seat.from = before.state[index] as SeatState;
     [seat.hold, seat.session, seat.holdType, seat.endsAtMs] = [0, "", "", 0];
-    if (seat.from === LOCKED) enter(seat, before.holds.get(before.hold[index]!));
+    if (seat.from === LOCKED) enter(seat, before.holds.get(before.holdOf(index)));
     onMove(seat);
   }
   const added = blankMove();

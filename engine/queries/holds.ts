@@ -98,7 +98,7 @@ export interface BookedSeat {
   readonly priceId: number | null;
   /** Milliseconds since 1970: the end of its hold; null for none. */
   readonly expiresAtMs: number | null;
-  /** Of its hold; null unless LOCKED. */
+  /** The sequence number of its lock, sale or block; null in other states. */
   readonly fence: number | null;
 }
 
@@ -136,14 +136,14 @@ export function bookedFacts(
   const seats = (selection.seats ?? []).map(({ id }): BookedSeat => {
     const seat = seatIndexOf(layout, id);
     const current = partition.state[seat] as SeatState;
-    const hold = current === SeatState.LOCKED ? holds.get(partition.hold[seat]!) : null;
+    const hold = current === SeatState.LOCKED ? holds.get(partition.holdOf(seat)) : null;
     return {
       id,
       ...labelsOf(layout, seat),
       state: current,
       priceId: prices.get(partition.price[seat]!)?.id ?? null,
       expiresAtMs: hold?.expiresAtMs || null,
-      fence: hold?.fence ?? null,
+      fence: partition.fenceOf(seat) || null,
     };
   });
   const areas = (selection.groupOfSeats ?? []).map(({ id }) => {

@@ -1,5 +1,6 @@
 /** Shows the records of a log, even while it is being written. Changes nothing. */
 import type { EventRow } from "../../engine/catalog.ts";
+import { NONE } from "../../engine/constants.ts";
 import { MOVES, SeatState, STATE_NAMES, statesBefore } from "../../engine/inventory/states.ts";
 import { type Layout, seatName } from "../../engine/layout/layout.ts";
 import {
@@ -190,13 +191,13 @@ export class RecordViewer {
 
   /** @returns Sessions of the holds whose seats and places move. */
   #holdersOf({ partition, seats, areas }: MoveRecord): string[] {
-    const { hold, holds } = this.#state.partitions.get(partition) ?? {};
-    if (hold === undefined || holds === undefined) return [];
+    const inventory = this.#state.partitions.get(partition);
+    if (inventory === undefined) return [];
     const slots = new Set([
-      ...Array.from(seats, (seat) => hold[seat]!),
+      ...Array.from(seats, (seat) => inventory.holdOf(seat)).filter((slot) => slot !== NONE),
       ...triplesOf(areas).map(([, slot]) => slot),
     ]);
-    return [...new Set([...slots].map((slot) => holds.get(slot).session))];
+    return [...new Set([...slots].map((slot) => inventory.holds.get(slot).session))];
   }
 
   #pricesOf(

@@ -13,6 +13,7 @@ import { createHash, type Hash } from "node:crypto";
 import { assert } from "../../engine/assert.ts";
 import { type Catalog, type CatalogPut, type TableName, TABLES } from "../../engine/catalog.ts";
 import type { PartitionImage } from "../../engine/inventory/image.ts";
+import { SeatState } from "../../engine/inventory/states.ts";
 import { namesIn, type ReadDisk } from "../disk/disk.ts";
 import { Malformed } from "../disk/faults.ts";
 import { ensureFormat, FORMATS } from "../disk/formats.ts";
@@ -229,7 +230,9 @@ function partitionFactsOf(row: SqlRow): PartitionFacts {
 // 4 u32 columns   16 f64 more than every fence so far  28 u32 zero
 
 const HEAD_BYTES = 32;
-const COLUMN_COUNT = 19;
+const COLUMN_COUNT = 20;
+/** Builds from before the fences of sold and blocked seats wrote one column less. */
+const COLUMN_COUNT_BEFORE = 19;
 const AREA_COUNTERS = 4;
 const AREA_HELD = 3;
 
@@ -269,7 +272,8 @@ export function decodeImage(bytes: Buffer): PartitionImage {
   const input = new ByteReader(bytes);
   ensureFormat(FORMATS.image, input.u32());
   const columnCount = input.u32();
-  if (columnCount !== COLUMN_COUNT)
+  const hasFences = columnCount !== COLUMN_COUNT_BEFORE;
+  if (hasFences && columnCount !== COLUMN_COUNT)
     throw new Malformed(`${COLUMN_COUNT} columns`, `${columnCount}`);
   const touches = input.f64();
   const fenceBound = input.f64();
@@ -284,11 +288,13 @@ export function decodeImage(bytes: Buffer): PartitionImage {
     const start = input.skip(columnBytes) + bytes.byteOffset;
     return new type(bytes.buffer.slice(start, start + columnBytes) as ArrayBuffer);
   };
+  const state = take(Uint8Array);
   const image: PartitionImage = {
     seats: {
-      state: take(Uint8Array),
+      state,
       price: take(Uint16Array),
-      hold: take(Uint32Array),
+      holdOrFence: hasFences ? take(Uint32Array) : withoutFences(state, take(Uint32Array)),
+      fenceHigh: hasFences ? take(Uint16Array) : new Uint16Array(state.length),
       changedAtMs: take(Float64Array),
     },
     changes: { later: take(Uint32Array), oldest, touches },
@@ -317,11 +323,17 @@ export function decodeImage(bytes: Buffer): PartitionImage {
   return image;
 }
 
+/** Seats sold or blocked before there were fences have none. */
+function withoutFences(state: Uint8Array, hold: Uint32Array): Uint32Array {
+  return hold.map((slot, seat) => (state[seat]! > SeatState.LOCKED ? 0 : slot));
+}
+
 function columnsOf({ seats, changes, areas, holds }: PartitionImage): Column[] {
   return [
     seats.state,
     seats.price,
-    seats.hold,
+    seats.holdOrFence,
+    seats.fenceHigh,
     seats.changedAtMs,
     changes.later,
     areas.counts,
@@ -344,7 +356,8 @@ function columnsOf({ seats, changes, areas, holds }: PartitionImage): Column[] {
 /** @throws Malformed when related columns have different numbers of entries. */
 function ensureShape({ seats, changes, areas, holds }: PartitionImage): void {
   const seatCount = seats.state.length;
-  const seatColumns = [seats.price, seats.hold, seats.changedAtMs, changes.later];
+  const { price, holdOrFence, fenceHigh, changedAtMs } = seats;
+  const seatColumns = [price, holdOrFence, fenceHigh, changedAtMs, changes.later];
   ensureLengths("seats", seatColumns, seatCount);
   const areaCount = areas.price.length;
   ensureLengths("areas", [areas.changedAtMs], areaCount);

@@ -223,6 +223,7 @@ export const TEXTS = {
       HELD_BY_ANOTHER_SESSION: "Held by another session",
       HELD_BY_THIS_SESSION: "Held by this session already",
       PRICE_CHANGED: "Has another price now",
+      STALE_FENCE: "Was sold or blocked again since",
       INSUFFICIENT_CAPACITY: "Not enough places",
       ORPHAN_SEAT: "Would leave a single seat",
     } as Readonly<Record<string, string>>,

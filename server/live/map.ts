@@ -207,13 +207,14 @@ function priceIndexesOf({ state, price }: Partition, indexes: ReadonlyMap<number
 }
 
 /** @returns The members of an object: ends by seat id. Neighbours were often locked together. */
-function endsOf({ layout, state, hold, holds, seatsIn }: Partition): string {
+function endsOf(partition: Partition): string {
+  const { layout, state, holds, seatsIn } = partition;
   if (seatsIn[SeatState.LOCKED] === 0) return "";
   const members: string[] = [];
   let [lastMs, end] = [0, ""];
   for (let seat = 0; seat < state.length; seat++) {
     if (state[seat] !== SeatState.LOCKED) continue;
-    const { expiresAtMs } = holds.get(hold[seat]!);
+    const { expiresAtMs } = holds.get(partition.holdOf(seat));
     if (expiresAtMs === 0) continue;
     if (expiresAtMs !== lastMs) [lastMs, end] = [expiresAtMs, localDateTime(expiresAtMs)];
     members.push(`"${layout.seatIds[seat]!}":"${end}"`);

@@ -64,6 +64,7 @@ export interface RefusedObject {
     | "HELD_BY_ANOTHER_SESSION"
     | "HELD_BY_THIS_SESSION"
     | "PRICE_CHANGED"
+    | "STALE_FENCE"
     | "INSUFFICIENT_CAPACITY"
     | "ORPHAN_SEAT";
 }

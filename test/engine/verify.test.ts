@@ -29,12 +29,12 @@ function busyWorld(): World {
   return made;
 }
 
-const [A1, A2, A3, A4, PIT, LAWN] = [0, 1, 2, 3, 0, 1];
+const [A1, A2, A4, PIT, LAWN] = [0, 1, 3, 0, 1];
 const { ACTIVE, LOCKED } = SeatState;
 
 /** Gives A1 to the hold in the slot. */
 function lockFirst(partition: Partition, slot: number): void {
-  partition.hold[A1] = slot;
+  partition.holdOrFence[A1] = slot;
   partition.state[A1] = LOCKED;
 }
 
@@ -48,11 +48,11 @@ function openHold({ holds }: Partition, seatCount: number): number {
 
 const CORRUPT_PARTITIONS: readonly [what: string, broken: string, (p: Partition) => unknown][] = [
   ["a seat in no state", "a state is one of the six", (p) => (p.state[A1] = 6)],
-  ["a LOCKED seat without a hold", "LOCKED means held", (p) => (p.hold[A2] = NONE)],
-  ["a held seat that is SOLD", "LOCKED means held", (p) => (p.hold[A3] = 0)],
+  ["a LOCKED seat without a hold", "LOCKED means held", (p) => (p.holdOrFence[A2] = NONE)],
+  ["an ACTIVE seat in a hold", "a free seat is in no hold", (p) => (p.holdOrFence[A1] = 0)],
   ["an ACTIVE seat without a price", "an ACTIVE seat has a price", (p) => (p.price[A1] = 0)],
   ["a priced seat off sale", "a seat off sale has no price", (p) => (p.price[A4] = 1)],
-  ["a hold with another's seat", "a hold has as many places as its size", (p) => (p.hold[A2] = 1)],
+  ["a hold with another's seat", "as many places as its size", (p) => (p.holdOrFence[A2] = 1)],
   [
     "a hold that is too small",
     "a hold has as many places as its size",
@@ -314,7 +314,7 @@ test("the slot of a hold does not change the digest", () => {
   reused.book("lock", reused.selection("X", "A2"));
   reused.book("lock", reused.selection("A", "A1"));
   reused.book("unlock", reused.selection("X", "A2"));
-  expect(reused.partition.hold[0]).not.toBe(plain.partition.hold[0]);
+  expect(reused.partition.holdOf(0)).not.toBe(plain.partition.holdOf(0));
   expect(digestPartition(reused.partition)).toBe(digestPartition(plain.partition));
 });
 

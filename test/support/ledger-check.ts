@@ -125,10 +125,10 @@ interface House {
 type Held = ReadonlyMap<string, number>;
 
 function houseOf(partition: Partition): House {
-  const { layout, state, hold, holds, areas } = partition;
+  const { layout, state, holds, areas } = partition;
   const seats = Array.from(layout.seatIds, (id, seat) => {
     const isLocked = state[seat] === SeatState.LOCKED;
-    const session = isLocked ? holds.get(hold[seat]!).session : "";
+    const session = isLocked ? holds.get(partition.holdOf(seat)).session : "";
     return [id, { state: state[seat] as SeatState, session }] as const;
   });
   const counted = [...layout.areaIndexes].map(([id, area]) => {

@@ -51,7 +51,7 @@ test("a move takes a seat from its first state, or a second, to its last, and fa
       if (state === SeatState.LOCKED) {
         const hold = { fence: 1, session: "A", holdType: "CART", startedAtMs: 1, expiresAtMs: 0 };
         partition.holds.open(0, { ...hold, seats: Uint32Array.of(0) }, 1);
-        partition.hold[0] = 0;
+        partition.holdOrFence[0] = 0;
       }
       const hold = to === SeatState.LOCKED ? partition.holds.nextSlot : NONE;
       const record = moveOf({ move, hold, seats: Uint32Array.of(0) });
@@ -62,11 +62,12 @@ test("a move takes a seat from its first state, or a second, to its last, and fa
         continue;
       }
       partition.move(record, LATER_MS, 1_000);
-      expect([partition.state[0], partition.hold[0], partition.changedAtMs[0]]).toEqual([
+      expect([partition.state[0], partition.holdOf(0), partition.changedAtMs[0]]).toEqual([
         to,
         hold,
         LATER_MS,
       ]);
+      expect(partition.fenceOf(0)).toBe(to === SeatState.ACTIVE ? 0 : 1_000);
       expect(partition.holds.count).toBe(to === SeatState.LOCKED ? 1 : 0);
     }
   }
@@ -121,11 +122,14 @@ test("removing a price ends holds and withdraws every seat that is not SOLD", ()
     `,
   );
   const { partition } = world;
+  const fences = () => Array.from(partition.state, (_, seat) => partition.fenceOf(seat));
+  const [, sold, , , locked] = fences();
   partition.removePrice(1, world.clock.timeMs);
   checkPartition(partition);
   const { WITHDRAWN, SOLD, LOCKED } = SeatState;
   expect([...partition.state]).toEqual([WITHDRAWN, SOLD, WITHDRAWN, WITHDRAWN, LOCKED]);
   expect([...partition.price]).toEqual([0, 0, 0, 0, 2]);
+  expect(fences()).toEqual([0, sold, 0, 0, locked]);
   expect(partition.areas.capacity(0)).toBe(3);
   expect(partition.holds.count).toBe(1);
   const before = digestPartition(partition);

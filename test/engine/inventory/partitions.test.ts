@@ -231,6 +231,6 @@ test("new seats are the latest change, at the time of the migration", () => {
   expect(partition.changes.newest).toBe(world.seat("A0"));
   expect(partition.changedAtMs[world.seat("A0")]).toBe(world.clock.timeMs);
   expect(partition.changedAtMs[world.seat("A1")]).toBe(world.clock.timeMs - 1_000);
-  expect(partition.hold[world.seat("A0")]).toBe(NONE);
+  expect(partition.holdOrFence[world.seat("A0")]).toBe(NONE);
   expect(digest(replayed(world.journal))).toBe(digest(world.engine.state));
 });

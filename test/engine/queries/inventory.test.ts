@@ -126,7 +126,10 @@ function expectBooked(state: State, record: MoveRecord, model: ReadonlyMap<strin
     expect([parts.section, parts.row, parts.seat].join(";;")).toBe(label);
     expect([STATE_NAMES[current], priceId]).toEqual([seat.state, seat.price]);
     const { hold } = seat;
-    expect([fence, expiresAtMs]).toEqual([hold?.fence ?? null, hold?.untilMs ?? null]);
+    expect([fence, expiresAtMs]).toEqual([
+      hold?.fence ?? (seat.fence || null),
+      hold?.untilMs ?? null,
+    ]);
   }
   expect(booked.areas.map(({ areaId }) => areaId)).toEqual(areaIds);
   for (const { areaId, active, locked, sold, blocked, capacity, hold } of booked.areas) {

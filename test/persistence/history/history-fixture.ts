@@ -88,7 +88,7 @@ export function pastMapOf(book: OpenHistory, eventId: string, sequence: number) 
 /** The rows that a move must leave in the trail, derived from the state before it. */
 export function movedBy(state: State, record: MoveRecord): readonly Partial<Transition>[] {
   const partition = state.partitions.get(record.partition)!;
-  const { layout, hold, holds, price, areas } = partition;
+  const { layout, holds, price, areas } = partition;
   const event = [...state.catalog.events.values()].find(
     (each) => each.partition === record.partition,
   )!;
@@ -104,7 +104,7 @@ export function movedBy(state: State, record: MoveRecord): readonly Partial<Tran
   const rows: Partial<Transition>[] = Array.from(record.seats, (seat) => ({
     ...moved,
     from: partition.state[seat] as SeatState,
-    ...heldBy(hold[seat]!),
+    ...heldBy(partition.holdOf(seat)),
     placeId: layout.seatIds[seat]!,
     isArea: false,
     places: null,

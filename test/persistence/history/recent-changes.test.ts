@@ -110,7 +110,7 @@ function expectFold(state: State, event: EventRow, changes: readonly EventChange
   const { partition, prices } = listed;
   for (const seat of partition.layout.seatIds.keys()) {
     const { seatId: id, state: found, priceId } = seatFacts(listed, seat);
-    const hold = found === SeatState.LOCKED ? partition.holds.get(partition.hold[seat]!) : null;
+    const hold = found === SeatState.LOCKED ? partition.holds.get(partition.holdOf(seat)) : null;
     const known = seats.get(id);
     // Seats of the first layout were not in a change before they had a price.
     if (known === undefined) expect(found).toBe(SeatState.UNPRICED);

@@ -2,8 +2,11 @@
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { copyPartition, packImage, restorePartition } from "../../../engine/inventory/image.ts";
+import { NONE } from "../../../engine/constants.ts";
+import { Move } from "../../../engine/inventory/states.ts";
+import type { MoveRecord } from "../../../engine/records.ts";
 import { State } from "../../../engine/state.ts";
-import { digestPartition } from "../../../engine/verify.ts";
+import { checkPartition, digestPartition } from "../../../engine/verify.ts";
 import { realDisk } from "../../../persistence/disk/disk.ts";
 import { Malformed } from "../../../persistence/disk/faults.ts";
 import { OtherFormat } from "../../../persistence/disk/formats.ts";
@@ -256,6 +259,54 @@ test("every image of a random workload is decoded as it was encoded", () => {
   }
 });
 
+test("an image of a build before fences: its sold and blocked seats have none, the rest is as it was", () => {
+  const world = heldWorld();
+  world.book("sale", world.selection(null, "A2"));
+  world.book("block", world.selection(null, "A3"));
+  const { partition } = world;
+  const bytes = encodeImage(packImage(copyPartition(partition)));
+  const earlier: Buffer[] = [Buffer.from(bytes.subarray(0, 32))];
+  earlier[0]!.writeUInt32LE(19, 4);
+  let at = 32;
+  for (let column = 0; at < bytes.length; column++) {
+    const end = at + 4 + bytes.readUInt32LE(at);
+    const kept = Buffer.from(bytes.subarray(at, end));
+    // The third column had NONE for seats in no hold, the fourth one was not there.
+    for (const seat of column === 2 ? [1, 2] : []) kept.writeUInt32LE(NONE, 4 + 4 * seat);
+    if (column !== 3) earlier.push(kept);
+    at = end;
+  }
+  const copy = restorePartition(decodeImage(Buffer.concat(earlier)), partition.layout);
+  checkPartition(copy);
+  expect([...copy.state]).toEqual([...partition.state]);
+  const fences = (of: typeof copy) => [0, 1, 2, 3].map((seat) => of.fenceOf(seat) > 0);
+  expect(fences(partition)).toEqual([false, true, true, true]);
+  expect(fences(copy)).toEqual([false, false, false, true]);
+  expect(copy.fenceOf(3)).toBe(partition.fenceOf(3));
+});
+
+test("a fence above 2^32 is the same in the image, and on another layout", () => {
+  const world = heldWorld();
+  const { partition } = world;
+  world.book("block", world.selection(null, "A3"));
+  const record = world.journal.kept.at(-1)!.record as MoveRecord;
+  const back = { ...record, move: Move.UNBLOCK };
+  partition.move(back, world.clock.timeMs, 1_000);
+  const fence = 5 * 2 ** 32 + 7;
+  partition.move(record, world.clock.timeMs, fence);
+  expect(partition.fenceOf(2)).toBe(fence);
+  const image = decodeImage(encodeImage(packImage(copyPartition(partition))));
+  const copy = restorePartition(image, partition.layout);
+  expect(copy.fenceOf(2)).toBe(fence);
+  expect(digestPartition(copy)).toBe(digestPartition(partition));
+  const [seat] = world.engine.state.catalog.layouts.get(world.schemaId)!.document.seats;
+  world.putLayout({ seats: [{ ...seat!, toRemove: true }] }, true);
+  expect(world.partition.fenceOf(1)).toBe(fence);
+  copy.move(back, world.clock.timeMs, fence + 1);
+  copy.move(record, world.clock.timeMs, 9);
+  expect(copy.fenceOf(2)).toBe(9);
+});
+
 test("an image can be decoded at any offset of its buffer", () => {
   const { partition } = heldWorld();
   const bytes = encodeImage(packImage(copyPartition(partition)));
@@ -284,7 +335,7 @@ test("another version, other columns and columns of unequal length are refused",
     return copy;
   };
   expect(() => decodeImage(changed(0, 2))).toThrow(OtherFormat);
-  expect(() => decodeImage(changed(4, 20))).toThrow("19 columns");
+  expect(() => decodeImage(changed(4, 21))).toThrow("20 columns");
   const { seats, areas, holds } = image;
   const half = { ...image, seats: { ...seats, changedAtMs: Buffer.alloc(9) as never } };
   expect(() => decodeImage(encodeImage(half))).toThrow("expected whole entries, found 9 bytes");

@@ -60,7 +60,7 @@ test("a snapshot of an invalid state is skipped, even if its digests are right",
   await process.commit(10);
   await process.snapshot();
   await process.commit(4);
-  for (const { hold } of process.state.partitions.values()) hold.fill(0);
+  for (const { holdOrFence } of process.state.partitions.values()) holdOrFence.fill(0);
   await process.snapshot();
   const [newest, older] = snapshotPaths(folder).map((name) => name.split("/").at(-1)!);
   const again = await recovered(folder);

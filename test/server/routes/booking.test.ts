@@ -230,7 +230,7 @@ const named = (row: string, seat: string) => {
   return { label: `Stalls;;${row};;${seat}`, section: "Stalls", row, seat };
 };
 
-test("a hold without an end has no expiresAt, and sold seats have no fence", async () => {
+test("a hold without an end has no expiresAt, and sold seats have the fence of their sale", async () => {
   const server = new TestServer();
   const { labels, priceId } = server.a;
   const id = labels.idOf("A1");
@@ -241,12 +241,12 @@ test("a hold without an end has no expiresAt, and sold seats have no fence", asy
   const sold = await preferring(server, "sale", ["A1"], { more: { fences: { [id]: fence } } });
   expect(sold.body).toEqual({
     sequence: fence + 1,
-    seats: [{ ...seat, state: "SOLD" }],
+    seats: [{ ...seat, state: "SOLD", fence: fence + 1 }],
     areas: [],
   });
   expect((await preferring(server, "directsale", ["A2"])).body).toMatchObject({
     sequence: fence + 2,
-    seats: [{ state: "SOLD" }],
+    seats: [{ state: "SOLD", fence: fence + 2 }],
   });
 });
 
@@ -318,6 +318,40 @@ test("a late sale with the fence of an earlier lock is refused", async () => {
   for (const kind of ["sale", "unlock"] as const) {
     const late = await preferring(server, kind, ["A1"], { more: { fences: { [id]: fence } } });
     expectProblem(late, { status: 400, errorCode: "INVENTORY_NOT_AVAILABLE", errors });
+  }
+});
+
+test("a late refund with the fence of an earlier sale is refused, by a check, too", async () => {
+  const server = new TestServer();
+  const id = server.a.labels.idOf("A1");
+  const { fence } = (await preferring(server, "directsale", ["A1"])).body.seats[0]!;
+  await server.book("revertsale", "ann", "A1");
+  await preferring(server, "directsale", ["A1"]);
+  const late = await preferring(server, "revertsale", ["A1"], {
+    more: { fences: { [id]: fence } },
+  });
+  const errors = ["seats[0].id STALE_FENCE"];
+  expectProblem(late, { status: 400, errorCode: "INVENTORY_NOT_AVAILABLE", errors });
+  const body = { ...server.selection("ann", "A1"), fence };
+  const checked = await server.post(checkPath(server, "revertsale"), body);
+  const path = `${V2}/booking/revertsale`;
+  expectProblem(checked, { status: 400, errorCode: "INVENTORY_NOT_AVAILABLE", errors, path });
+  const more = { fence: fence! + 2 };
+  expect((await preferring(server, "revertsale", ["A1"], { more })).text).toBe("true");
+});
+
+test("a lock, a direct sale or a block with fences is invalid", async () => {
+  const server = new TestServer();
+  const id = server.a.labels.idOf("A1");
+  for (const kind of ["lock", "directsale", "block"] as const) {
+    const refused = await preferring(server, kind, ["A1"], {
+      more: { fence: 1, fences: { [id]: 1 } },
+    });
+    const errors = ["fence NULL", "fences NULL"];
+    expectProblem(refused, { status: 400, errorCode: "VALIDATION_FAILED", errors });
+    expect((await preferring(server, kind, ["A1"], { more: { fence: null } })).status).toBe(200);
+    await server.book("unlock", "ann", "A1");
+    await server.book("revertsale", "ann", "A1");
   }
 });
 

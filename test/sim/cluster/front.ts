@@ -87,7 +87,7 @@ export class ClusterFront {
     const seatState = partition.state[index] as SeatState;
     const shown =
       seatState === SeatState.LOCKED
-        ? lockedBy(partition.holds.get(partition.hold[index]!).session)
+        ? lockedBy(partition.holds.get(partition.holdOf(index)).session)
         : STATE_NAMES[seatState]!;
     this.#engine.afterDurable(() => answer({ kind: "state", state: shown }));
   }

@@ -61,8 +61,9 @@ export function differences(state: State, eventId: string, event: ModelEvent): s
     tell("state of", id, STATE_NAMES[partition.state[index] as SeatState], seat.state);
     tell("price of", id, priceId(partition.price[index]!), seat.price);
     tell("time of", id, partition.changedAtMs[index], seat.updatedMs);
+    tell("fence of", id, partition.fenceOf(index), seat.hold?.fence ?? seat.fence);
     if (partition.state[index] !== SeatState.LOCKED || seat.hold === null) continue;
-    tell("hold of", id, engineHold(partition, partition.hold[index]!), modelHold(seat.hold));
+    tell("hold of", id, engineHold(partition, partition.holdOf(index)), modelHold(seat.hold));
   }
   for (const [index, { id }] of layout.areas.entries()) {
     const model = event.areas.get(id)!;

@@ -80,6 +80,8 @@ export interface ModelSeat {
   state: "ACTIVE" | "LOCKED" | "SOLD" | "BLOCKED" | null;
   price: number;
   hold: Hold | null;
+  /** The number of the record of its sale or block; 0 for none. */
+  fence: number;
   updatedMs: number;
 }
 
@@ -115,6 +117,10 @@ export const FROM = {
   block: "ACTIVE",
   unblock: "BLOCKED",
 } as const;
+
+/** The calls that compare the fences of holds, and of sales and blocks; the others refuse any. */
+export const COMPARES_HOLDS: ReadonlySet<Word> = new Set(["unlock", "sale"]);
+export const COMPARES_RECORDS: ReadonlySet<Word> = new Set(["revertsale", "unblock"]);
 
 type State = "ACTIVE" | "LOCKED" | "SOLD" | "BLOCKED";
 

@@ -8,6 +8,8 @@ import {
   type Answer,
   type BookingRequest,
   type Choice,
+  COMPARES_HOLDS,
+  COMPARES_RECORDS,
   type Hold,
   lockedPlaces,
   type ModelArea,
@@ -98,8 +100,11 @@ export class Model {
       const whole = typeof capacity === "number" && Number.isInteger(capacity) && capacity >= 1;
       if (!whole) fields.push(`groupOfSeats[${i}].capacity`);
     });
+    const compares = COMPARES_HOLDS.has(word) || COMPARES_RECORDS.has(word);
+    if (!compares && request.fence !== null) fields.push("fence");
+    if (!compares && request.fences.size > 0) fields.push("fences");
     for (const id of request.fences.keys()) {
-      if (!seats.some((seat) => seat.id === id)) fields.push(`fences[${id}]`);
+      if (compares && !seats.some((seat) => seat.id === id)) fields.push(`fences[${id}]`);
     }
     for (const id of request.priceIds.keys()) {
       if (![...seats, ...areas].some((choice) => choice.id === id)) fields.push(`priceIds[${id}]`);
@@ -129,6 +134,7 @@ export class Model {
       if (!statesFor(request).seats.includes(seat.state!)) continue;
       seat.state = to;
       seat.hold = word === "lock" ? hold : null;
+      seat.fence = to === "SOLD" || to === "BLOCKED" ? fence : 0;
       seat.updatedMs = nowMs;
     }
     for (const { id, capacity } of request.areas) {
@@ -229,7 +235,7 @@ export class Model {
   #takePrices(event: ModelEvent, has: (object: { price: number }) => boolean, nowMs: number): void {
     for (const seat of event.seats.values()) {
       if (seat.price === 0 || seat.state === "SOLD" || !has(seat)) continue;
-      Object.assign(seat, { state: null, price: 0, hold: null, updatedMs: nowMs });
+      Object.assign(seat, { state: null, price: 0, hold: null, fence: 0, updatedMs: nowMs });
     }
     for (const area of event.areas.values()) {
       if (area.price === 0 || area.sold > 0 || !has(area)) continue;

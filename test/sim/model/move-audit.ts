@@ -75,10 +75,10 @@ export class MoveAudit {
   }
 
   #release(state: State, record: MoveRecord, at: { seat: number; timeMs: number }): void {
-    const { holds, hold } = state.partitions.get(record.partition)!;
-    const slot = hold[at.seat]!;
+    const partition = state.partitions.get(record.partition)!;
+    const slot = partition.holdOf(at.seat);
     this.#tally.holds("I11", slot !== NONE, () => "a LOCKED seat without a hold");
-    const { session, expiresAtMs } = holds.get(slot);
+    const { session, expiresAtMs } = partition.holds.get(slot);
     const isOver = expiresAtMs !== 0 && expiresAtMs <= at.timeMs;
     if (record.move === Move.EXPIRE) {
       this.#tally.holds("I11", isOver, () => `a hold ended before ${expiresAtMs}`);

@@ -2,6 +2,8 @@
 import {
   type BookingRequest,
   type Choice,
+  COMPARES_HOLDS,
+  COMPARES_RECORDS,
   type Hold,
   type ModelEvent,
   type ModelOrganization,
@@ -21,9 +23,12 @@ export function seatProblems(event: ModelEvent, request: BookingRequest): Refuse
       const isOwn = word === "lock" && sessionId !== null && seat.hold?.session === sessionId;
       return isOwn ? "HELD_BY_THIS_SESSION" : seat.state;
     }
-    if (seat.hold === null || (word !== "unlock" && word !== "sale")) return null;
-    const isOwn = sessionId === null || seat.hold.session === sessionId;
     const wanted = fences.get(seat.id) ?? fence;
+    if (COMPARES_RECORDS.has(word)) {
+      return wanted === null || wanted === seat.fence ? null : "STALE_FENCE";
+    }
+    if (seat.hold === null || !COMPARES_HOLDS.has(word)) return null;
+    const isOwn = sessionId === null || seat.hold.session === sessionId;
     const isThis = wanted === null || wanted === seat.hold.fence;
     return isOwn && isThis ? null : "HELD_BY_ANOTHER_SESSION";
   };
@@ -45,8 +50,7 @@ export function areaProblems(event: ModelEvent, request: BookingRequest): Refuse
     if (there < capacity!) {
       return [{ field: `${field}.capacity`, code: "INSUFFICIENT_CAPACITY", value: capacity }];
     }
-    const isHeld = request.word === "unlock" || request.word === "sale";
-    if (!isHeld || (sessionId === null && fence === null)) return [];
+    if (!COMPARES_HOLDS.has(request.word) || (sessionId === null && fence === null)) return [];
     const own = area.held.filter(({ hold }) => mayUse(hold, request));
     const places = own.reduce((sum, held) => sum + held.places, 0);
     if (places >= capacity!) return [];

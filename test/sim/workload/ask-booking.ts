@@ -3,6 +3,8 @@ import type { Caller } from "../../../engine/bodies.ts";
 import {
   type BookingRequest,
   type Choice,
+  COMPARES_HOLDS,
+  COMPARES_RECORDS,
   FROM,
   type ModelEvent,
   type PriceItem,
@@ -35,8 +37,8 @@ export function askBooking(scene: Scene, house: House): Ask | null {
   const holdType = random.pick(HOLD_TYPES);
   const { organizationId: organization } = caller;
   const of = { word, organization, event: asked };
-  const fences = chooseFences(scene, event, seats);
-  const guards = chooseGuards(scene, event, [...seats, ...areas]);
+  const fences = chooseFences(scene, event, word, seats);
+  const guards = chooseGuards(scene, event, word, [...seats, ...areas]);
   const request: BookingRequest = { ...of, sessionId, holdType, seats, areas, fences, ...guards };
   const { fence, fromBlocked, toBlocked, priceIds } = guards;
   const body = {
@@ -83,38 +85,47 @@ function chooseSeats({ random }: Scene, event: ModelEvent, word: Word): Choice[]
 }
 
 /**
- * For some holds their fences, now and then an old one or one of another seat. Nothing is drawn:
+ * For some holds, sales and blocks their fences, now and then an old one or one of another seat. Nothing is drawn:
  * the stored seeds keep their requests.
  */
 function chooseFences(
   { hasGuards }: Scene,
   event: ModelEvent,
+  word: Word,
   seats: readonly Choice[],
 ): Map<number, number> {
   const fences = new Map<number, number>();
   for (const { id } of seats) {
-    const fence = event.seats.get(id)?.hold?.fence ?? 0;
+    const { hold, fence: ofRecord } = event.seats.get(id) ?? { hold: null, fence: 0 };
+    const fence = hold?.fence ?? (hasGuards ? ofRecord : 0);
     if (fence === 0 || fence % 3 > 0) continue;
+    if (hasGuards && !comparesFences(word) && fence % 13 > 0) continue;
     fences.set(id, hasGuards && fence % 11 === 0 ? fence - 1 : fence);
     if (hasGuards && fence % 17 === 0) fences.set(id + 1, fence);
   }
   return fences;
 }
 
-/** A hold, moves from and to BLOCKED, and prices of some objects, now and then another one. */
+function comparesFences(word: Word): boolean {
+  return COMPARES_HOLDS.has(word) || COMPARES_RECORDS.has(word);
+}
+
+/** A hold, sale or block, moves from and to BLOCKED, and prices of some objects, now and then another one. */
 function chooseGuards(
   { random, hasGuards }: Scene,
   event: ModelEvent,
+  word: Word,
   choices: readonly Choice[],
 ): Pick<BookingRequest, "fence" | "fromBlocked" | "toBlocked" | "priceIds"> {
   const priceIds = new Map<number, number>();
   if (!hasGuards) return { fence: null, fromBlocked: false, toBlocked: false, priceIds };
-  const held = choices.flatMap(({ id }) => {
-    const ofArea = event.areas.get(id)?.held.map(({ hold }) => hold) ?? [];
-    return [...ofArea, event.seats.get(id)?.hold ?? []].flat();
+  const known = choices.flatMap(({ id }) => {
+    const ofArea = event.areas.get(id)?.held.map(({ hold }) => hold.fence) ?? [];
+    const seat = event.seats.get(id);
+    return [...ofArea, seat?.hold?.fence ?? seat?.fence ?? 0].filter((each) => each > 0);
   });
-  const hold = random.once(5) && held.length > 0 ? random.pick(held) : null;
-  const fence = hold === null ? null : hold.fence + (random.once(6) ? 1 : 0);
+  const isNamed = random.once(comparesFences(word) ? 4 : 30) && known.length > 0;
+  const fence = isNamed ? random.pick(known) + (random.once(6) ? 1 : 0) : null;
   const [fromBlocked, toBlocked] = [random.once(4), random.once(4)];
   if (random.once(6)) {
     for (const { id } of choices) {

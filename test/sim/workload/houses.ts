@@ -46,7 +46,7 @@ export function modelSeatsOf(
       const row = rowOf.get(rowGuid)!;
       const sector = sectorOf.get(row.sectorGuid)!;
       const place = { row: row.id, section: sector.id, isTable: sector.type === "TABLE", x: x! };
-      return [id, { id, ...place, state: null, price: 0, hold: null, updatedMs: nowMs }];
+      return [id, { id, ...place, state: null, price: 0, hold: null, fence: 0, updatedMs: nowMs }];
     }),
   );
 }
