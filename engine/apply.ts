@@ -21,6 +21,8 @@ export function apply(state: State, record: LogRecord, timeMs: number, sequence:
       return state.partitionAt(record.partition).move(record, timeMs, sequence);
     case RecordType.PRICE:
       return state.partitionAt(record.partition).assignPrices(record, timeMs);
+    case RecordType.EXTENSION:
+      return state.partitionAt(record.partition).extend(record, timeMs);
     case RecordType.CATALOG:
       return applyCatalog(state, record, timeMs);
     default:

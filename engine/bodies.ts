@@ -1,5 +1,6 @@
 /** The shapes of command bodies, and their derived types. */
 import {
+  EXTENSION_SECONDS_MAX,
   HOLD_TTL_SECONDS_MAX,
   HOLD_TYPE_LENGTH_MAX,
   HOLD_TYPES_MAX,
@@ -60,29 +61,58 @@ const CHOICE = object({ id: LONG, capacity: optional(integer()) });
 /** A seat by its id, or `capacity` places of the area with the id. */
 export type SeatChoice = TypeOf<typeof CHOICE>;
 
-export const STATE_SELECTION = object({
-  sessionId: optional(text({ maxLength: SESSION_LENGTH_MAX, format: "line" })),
+const SESSION = text({ maxLength: SESSION_LENGTH_MAX, format: "line" });
+const FENCES = map(FENCE, OBJECTS_PER_REQUEST_MAX);
+
+const SELECTION_MEMBERS = {
+  sessionId: optional(SESSION),
   seats: optional(list(CHOICE)),
   groupOfSeats: optional(list(CHOICE)),
   holdType: optional(text(HOLD_TYPE_LIMITS)),
   /** Of every object that `fences` does not name. */
   fence: optional(FENCE),
   /** By seat id. */
-  fences: optional(map(FENCE, OBJECTS_PER_REQUEST_MAX)),
+  fences: optional(FENCES),
   fromBlocked: OPTIONAL_FLAG,
   toBlocked: OPTIONAL_FLAG,
+  all: OPTIONAL_FLAG,
   /** By id of a seat or an area. */
   priceIds: optional(map(integer(), OBJECTS_PER_REQUEST_MAX)),
-});
+};
+export const STATE_SELECTION = object(SELECTION_MEMBERS);
 /**
  * What a booking call is about, each object once: `seats`, and places of areas in `groupOfSeats`.
  * At most 1,000 objects. A lock is held by the session; without `holdType` it is a CART. An unlock
  * or a sale acts on one hold by seat: `fences`, by id, and `fence` for all others and for places. So
  * does a revertsale on sales, and an unblock on blocks, but not for places. A lock, a sale or a direct sale is refused for an object with another price than in `priceIds`.
- * With `fromBlocked` a lock or a direct sale takes BLOCKED inventory, too; with `toBlocked` an unlock
+ * With `all`, an unlock or a sale is about everything that the session holds. With `fromBlocked` a lock or a direct sale takes BLOCKED inventory, too; with `toBlocked` an unlock
  * or a revertsale leaves it BLOCKED.
  */
 export type StateSelection = TypeOf<typeof STATE_SELECTION>;
+
+const EXTENSION_SECONDS = integer({ minimum: 1, maximum: EXTENSION_SECONDS_MAX });
+export const EXTENSION = object({
+  sessionId: optional(SESSION),
+  seats: optional(list(CHOICE)),
+  /** Refused by the command: places are named by their hold or session. */
+  groupOfSeats: optional(ANYTHING),
+  fence: optional(FENCE),
+  fences: optional(FENCES),
+  seconds: EXTENSION_SECONDS,
+});
+/**
+ * The holds that are to end `seconds` from now: those of the `seats`; without seats the one with the
+ * number `fence`; without both all of the session. With a session only holds of it. `fence` and
+ * `fences` guard the holds of the seats, as in a `StateSelection`.
+ */
+export type Extension = TypeOf<typeof EXTENSION>;
+
+/** The body of any booking call, for a check of it. */
+export const CHECKED_SELECTION = object({
+  ...SELECTION_MEMBERS,
+  seconds: optional(EXTENSION_SECONDS),
+});
+export type CheckedSelection = TypeOf<typeof CHECKED_SELECTION>;
 
 const ASSIGNMENT = object({
   objectId: OPTIONAL_ID,
@@ -284,9 +314,13 @@ export type SettingsBody = TypeOf<typeof SETTINGS>;
 const HOLD_TYPE = object({
   name: text({ minLength: 1, ...HOLD_TYPE_LIMITS }),
   ttlSeconds: optional(integer({ minimum: 1, maximum: HOLD_TTL_SECONDS_MAX })),
+  maxSeconds: optional(integer({ minimum: 1, maximum: HOLD_TTL_SECONDS_MAX })),
 });
 export const HOLD_TYPES = list(HOLD_TYPE, { maxItems: HOLD_TYPES_MAX });
-/** Kinds of holds. `ttlSeconds` is how long such a hold lasts; null for no end. */
+/**
+ * Kinds of holds. `ttlSeconds` is how long such a hold lasts; null for no end. `maxSeconds` is how
+ * long it lasts at most, with extensions; by default there are none.
+ */
 export type HoldTypesBody = TypeOf<typeof HOLD_TYPES>;
 
 export const ROTATION = object({

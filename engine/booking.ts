@@ -64,7 +64,12 @@ function decideBooking(
   if (closed !== null) return closed;
 
   const partition = state.partitionOf(event);
-  const inventory = findInventory(state, event, body, rules);
+  const isOfSession = takesAll(body, rules);
+  const selection = isOfSession ? heldBy(partition, body) : body;
+  if (isOfSession && isEmpty(selection)) {
+    return rules.skipsActive ? grant(null, true) : refuseEmptySession(body);
+  }
+  const inventory = findInventory(state, event, selection, rules);
   if (inventory.errors.length > 0) return refuseInventory(rules, inventory.errors);
   if (isLock) {
     const beyond = findBeyondLimits(partition.holds, organization, body);
@@ -100,16 +105,53 @@ function decideBooking(
   );
 }
 
+function takesAll({ all }: StateSelection, { respectsSession }: BookingRules): boolean {
+  return all === true && respectsSession;
+}
+
+function isEmpty(selection: StateSelection): boolean {
+  const { seats, areas } = choicesOf(selection);
+  return seats.length + areas.length === 0;
+}
+
+/**
+ * @returns The selection with everything that its session holds: seats and areas by id.
+ * Cost: O(seats of the session's holds + areas for each hold).
+ */
+export function heldBy(partition: Partition, selection: StateSelection): StateSelection {
+  const { layout, areas, holds } = partition;
+  const seats: SeatChoice[] = [];
+  const places = new Map<number, number>();
+  for (const slot of holds.slotsOf(selection.sessionId!)) {
+    for (const seat of partition.seatsOf(slot)) seats.push({ id: layout.seatIds[seat]! });
+    for (const [area, { id }] of layout.areas.entries()) {
+      const held = areas.held(area, slot);
+      if (held > 0) places.set(id, (places.get(id) ?? 0) + held);
+    }
+  }
+  const groupOfSeats = Array.from(places, ([id, capacity]) => ({ id, capacity }));
+  const byId = (a: SeatChoice, b: SeatChoice) => a.id - b.id;
+  return { ...selection, seats: seats.sort(byId), groupOfSeats: groupOfSeats.sort(byId) };
+}
+
+function refuseEmptySession({ sessionId }: StateSelection): Refusal {
+  const message = "holds nothing in this event: its holds may have run out; lock again";
+  const error = { field: "sessionId", code: "NOT_FOUND", message, rejectedValue: sessionId };
+  return refuse(Result.INVENTORY_NOT_AVAILABLE, "The session holds nothing; nothing was changed.", [
+    error,
+  ]);
+}
+
 function unknownHoldType({ holdType }: StateSelection): FieldError {
   const message = "is no hold type of the organization: define it, or take one that its list has";
   return { field: "holdType", code: "UNKNOWN", message, rejectedValue: holdType };
 }
 
 /** @returns Why the event does not take the command now; null when it does. */
-function checkOpen(
+export function checkOpen(
   event: EventRow,
   organization: OrganizationRow,
-  rules: BookingRules,
+  rules: Pick<BookingRules, "needsSalesControl" | "needsPublished">,
 ): Refusal | null {
   assert(event.organizationId === organization.id, "an organization books on its own events");
   if (!organization.bookingEnabled) {
@@ -158,7 +200,7 @@ function newHold({ holds }: Partition, holdType: HoldTypeRow, timeMs: number): H
 
 // The differences between the booking commands.
 
-interface BookingRules {
+export interface BookingRules {
   readonly move: Move;
   /** The move of a request with `fromBlocked`; null when the command does not take it. */
   readonly moveFromBlocked: Move | null;
@@ -184,7 +226,7 @@ interface BookingRules {
 }
 
 /** The rules of a command without special ones. */
-const PLAIN_BOOKING: Omit<BookingRules, "move"> = {
+export const PLAIN_BOOKING: Omit<BookingRules, "move"> = {
   moveFromBlocked: null,
   moveToBlocked: null,
   needsSalesControl: false,
@@ -223,7 +265,7 @@ function booking<const E extends Exceptions>(move: Move, exceptions: E) {
 }
 
 /** The same session may have locked the seat again, but the code for programs is the same. */
-const ANOTHER_HOLD = "ANOTHER_HOLD";
+export const ANOTHER_HOLD = "ANOTHER_HOLD";
 /** The seat was sold or blocked by another record. */
 const STALE_FENCE = "STALE_FENCE";
 
@@ -261,6 +303,7 @@ export const BOOKING_COMMANDS = {
   block: booking(Move.BLOCK, {}),
   unblock: booking(Move.UNBLOCK, { skipsActive: true, otherFence: STALE_FENCE }),
 };
+export type BookingKind = keyof typeof BOOKING_COMMANDS;
 
 // The inventory of a booking command: the seats and places in the first state of its move, and an
 // error for every other requested object.
@@ -297,7 +340,7 @@ interface Search {
 /**
  * Cost: O(objects of the request), usually 2; for GA places O(holds to take them from), usually 1.
  */
-function findInventory(
+export function findInventory(
   state: State,
   event: EventRow,
   selection: StateSelection,
@@ -584,12 +627,13 @@ function choicesOf(selection: StateSelection): Choices {
 /** @returns The errors of the request, in its own order. */
 export function checkSelection(
   selection: StateSelection,
-  { otherFence }: Pick<BookingRules, "otherFence">,
+  { otherFence, respectsSession }: Pick<BookingRules, "otherFence" | "respectsSession">,
 ): FieldError[] {
   const errors: FieldError[] = [];
   const { seats, areas } = choicesOf(selection);
   const count = seats.length + areas.length;
-  if (count === 0)
+  if (selection.all === true && respectsSession) checkAll(selection, errors);
+  else if (count === 0)
     errors.push(missing("seats", "must name a seat, unless groupOfSeats names an area"));
   if (count > OBJECTS_PER_REQUEST_MAX) {
     const message = `at most ${OBJECTS_PER_REQUEST_MAX} objects in one request: send several requests`;
@@ -600,17 +644,22 @@ export function checkSelection(
   if (otherFence === null) checkNoFences(selection, errors);
   else checkNamed(selection.fences, "fences", seats, errors);
   checkNamed(selection.priceIds, "priceIds", [...seats, ...areas], errors);
+  checkNoCapacity(seats, errors);
+  for (let i = 0; i < areas.length; i++) {
+    const error = capacityError(areas[i]!.capacity, `groupOfSeats[${i}].capacity`);
+    if (error !== null) errors.push(error);
+  }
+  return errors;
+}
+
+/** A seat is one place. */
+export function checkNoCapacity(seats: readonly SeatChoice[], errors: FieldError[]): void {
   for (let i = 0; i < seats.length; i++) {
     const { capacity } = seats[i]!;
     if (capacity === null || capacity === undefined) continue;
     const message = "must be null or left out for a seat, which is one place";
     errors.push({ field: `seats[${i}].capacity`, code: "NULL", message, rejectedValue: capacity });
   }
-  for (let i = 0; i < areas.length; i++) {
-    const error = capacityError(areas[i]!.capacity, `groupOfSeats[${i}].capacity`);
-    if (error !== null) errors.push(error);
-  }
-  return errors;
 }
 
 function capacityError(capacity: number | null | undefined, field: string): FieldError | null {
@@ -621,7 +670,7 @@ function capacityError(capacity: number | null | undefined, field: string): Fiel
   return { field, code: "RANGE", message, rejectedValue: capacity };
 }
 
-function checkDuplicates(
+export function checkDuplicates(
   choices: readonly SeatChoice[],
   field: string,
   errors: FieldError[],
@@ -632,6 +681,20 @@ function checkDuplicates(
     if (seen.has(id)) errors.push(duplicate(`${field}[${i}].id`, id));
     seen.add(id);
   }
+}
+
+/** `all` stands for what the session holds, in place of objects and their holds. */
+function checkAll({ sessionId, seats, groupOfSeats, fence }: StateSelection, errors: FieldError[]) {
+  if ((sessionId ?? "") === "") {
+    errors.push(missing("sessionId", "must name the session, all of whose holds are meant"));
+  }
+  const message = "must be left out with all, which stands for everything that the session holds";
+  for (const [field, choices] of Object.entries({ seats, groupOfSeats })) {
+    if ((choices ?? []).length === 0) continue;
+    errors.push({ field, code: "NULL", message, rejectedValue: choices });
+  }
+  if ((fence ?? null) === null) return;
+  errors.push({ field: "fence", code: "NULL", message, rejectedValue: fence });
 }
 
 /** A guard of a call that cannot keep it is refused. */
@@ -645,7 +708,7 @@ function checkNoFences({ fence, fences }: StateSelection, errors: FieldError[]):
 }
 
 /** Fences and prices belong to objects of the request. */
-function checkNamed(
+export function checkNamed(
   guards: Readonly<Record<string, number>> | null | undefined,
   member: "fences" | "priceIds",
   choices: readonly SeatChoice[],
@@ -726,7 +789,7 @@ function findBeyondLimits(
  *
  * @returns Undefined without a hold type of the name.
  */
-function findHoldType(
+export function findHoldType(
   organization: OrganizationRow,
   name: string | null | undefined,
 ): HoldTypeRow | undefined {

@@ -35,6 +35,8 @@ export interface HoldTypeRow {
   readonly name: string;
   /** Lifetime of a hold in seconds; null when it never ends. */
   readonly ttlSeconds: number | null;
+  /** Its longest lifetime with extensions, in seconds; left out where there are none. */
+  readonly maxSeconds?: number;
 }
 
 export interface OrganizationRow {

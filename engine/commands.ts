@@ -8,6 +8,7 @@
 import { assert } from "./assert.ts";
 import { CALLER, type CommandWith } from "./bodies.ts";
 import { BOOKING_COMMANDS } from "./booking.ts";
+import { EXTEND_COMMANDS } from "./extend.ts";
 import { bytesOfRow, type Catalog, type CatalogPut } from "./catalog.ts";
 import { ACCOUNT_COMMANDS, KEY_COMMANDS } from "./catalog/accounts.ts";
 import { EVENT_COMMANDS, SERIES_COMMANDS } from "./catalog/events.ts";
@@ -31,6 +32,8 @@ import { type Decision, type Grant, isRefused, type Refusal, refuse, Result } fr
 import { ANYTHING, exactObject, type Members, type ObjectOf, type Shape } from "./schema.ts";
 import { EVENT_SEAT_BYTES, LAYOUT_SEAT_BYTES, type State } from "./state.ts";
 
+export type { BookingKind } from "./booking.ts";
+
 /** By kind. */
 export const COMMANDS = {
   ...ORGANIZATION_COMMANDS,
@@ -49,10 +52,10 @@ export const COMMANDS = {
   ...PRICE_COMMANDS,
   ...WEBHOOK_COMMANDS,
   ...BOOKING_COMMANDS,
+  ...EXTEND_COMMANDS,
 };
 
 export type CommandKind = keyof typeof COMMANDS;
-export type BookingKind = keyof typeof BOOKING_COMMANDS;
 
 /** Members of a command besides `kind` and `caller`. */
 export type MembersOf<K extends CommandKind> = ObjectOf<(typeof COMMANDS)[K]["members"]>;

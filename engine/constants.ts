@@ -33,6 +33,7 @@ export const PASSWORD_LENGTH_MAX = 128;
 export const LOGINS_PER_ACCOUNT_MAX = 1_000;
 /** Hold types defined by an organization. */
 export const HOLD_TYPES_MAX = 100;
+export const EXTENSION_SECONDS_MAX = 86_400;
 /** The largest limit of an organization on its held seats or its requests. */
 export const ORGANIZATION_LIMIT_MAX = 1_000_000;
 /** A cart is held for fifteen minutes unless its hold type says otherwise. */

@@ -8,7 +8,7 @@ import type { Move } from "./inventory/states.ts";
 import type { ZoneChange } from "./layout/zones.ts";
 
 /** The log stores these codes, so they are never renumbered. */
-export const RecordType = { CATALOG: 1, MOVE: 2, PRICE: 3 } as const;
+export const RecordType = { CATALOG: 1, MOVE: 2, PRICE: 3, EXTENSION: 4 } as const;
 
 /** The cause of a record. The log stores these codes, so they are never renumbered. */
 export const ActorKind = { SYSTEM: 0, ORGANIZATION: 1, TENANT: 2, ACCOUNT: 3 } as const;
@@ -71,4 +71,18 @@ export interface PriceRecord {
   readonly areas: Uint32Array;
 }
 
-export type LogRecord = CatalogRecord | MoveRecord | PriceRecord;
+/** Later ends of holds of one event. */
+export interface ExtensionRecord {
+  readonly type: typeof RecordType.EXTENSION;
+  readonly actor: Actor;
+  /** `EventRow.partition` of the event. */
+  readonly partition: number;
+  /** As in the command. Empty for none. */
+  readonly session: string;
+  /** Slots of the holds, each once, rising. */
+  readonly holds: Uint32Array;
+  /** Their ends in that order: milliseconds since 1970. */
+  readonly endsAtMs: Float64Array;
+}
+
+export type LogRecord = CatalogRecord | MoveRecord | PriceRecord | ExtensionRecord;

@@ -274,8 +274,8 @@ function openArena(
 /** The hold type is added to those that the organization has. */
 function addHoldType({ holdTypes }: OrganizationRow, caller: Caller, submit: Submit): void {
   if (holdTypes.some(({ name }) => name === WEB_HOLD.name)) return;
-  const own = holdTypes.map(({ name, ttlSeconds }) =>
-    ttlSeconds === null ? { name } : { name, ttlSeconds },
+  const own = holdTypes.map(({ ttlSeconds, ...rest }) =>
+    ttlSeconds === null ? rest : { ...rest, ttlSeconds },
   );
   submit({ kind: "replaceHoldTypes", caller, body: [...own, WEB_HOLD] });
 }

@@ -90,7 +90,8 @@ function booking(kind: string): Operation {
   return operation(`POST ${V2}/booking/${kind}`, `${SEATS_BOOKED} seats`, (stage) => {
     const seats = stage.seats.slice(0, SEATS_BOOKED).map(({ id }) => ({ id }));
     const call = kind === "check" ? "&call=lock" : "";
-    return { query: ofEvent(stage) + call, body: { seats } };
+    const more = kind === "extend" ? { seconds: 60 } : {};
+    return { query: ofEvent(stage) + call, body: { seats, ...more } };
   });
 }
 
@@ -164,7 +165,7 @@ const EVENT_OPERATIONS: readonly Operation[] = [
   })),
   operation(`GET ${EVENTS}/{id}/audit/`, "", theEvent),
   operation(`GET ${EVENTS}/{id}/history/`, "", theEvent),
-  ...["check", "lock", "unlock", "lock", "sale", "revertsale", "directsale"].map(booking),
+  ...["check", "lock", "extend", "unlock", "lock", "sale", "revertsale", "directsale"].map(booking),
   booking("revertsale"),
   ...["block", "unblock"].map(booking),
   legacyBooking("lock"),

@@ -134,7 +134,9 @@ export const ORGANIZATION_COMMANDS = {
     decide(state, { caller, body }) {
       const errors: FieldError[] = [];
       const names = new Set<string>();
-      for (const [i, { name }] of body.entries()) {
+      for (const [i, { name, ttlSeconds, maxSeconds }] of body.entries()) {
+        const limit = maxSecondsError(`[${i}].maxSeconds`, ttlSeconds ?? null, maxSeconds ?? null);
+        if (limit !== null) errors.push(limit);
         const key = labelKey(name);
         const isLikeBuiltIn = BUILT_IN_HOLD_TYPES.some((own) => own.name === key && name !== key);
         if (names.has(key)) errors.push(duplicate(`[${i}].name`, name));
@@ -144,10 +146,10 @@ export const ORGANIZATION_COMMANDS = {
         names.add(key);
       }
       if (errors.length > 0) return refuseInvalid(errors);
-      const holdTypes: readonly HoldTypeRow[] = body.map(({ name, ttlSeconds }) => ({
-        name,
-        ttlSeconds: ttlSeconds ?? null,
-      }));
+      const holdTypes = body.map(({ name, ttlSeconds, maxSeconds }): HoldTypeRow => {
+        const row = { name, ttlSeconds: ttlSeconds ?? null };
+        return typeof maxSeconds === "number" ? { ...row, maxSeconds } : row;
+      });
       assert(names.size === holdTypes.length, "a name stands for one hold type");
       const row: OrganizationRow = { ...callersOrganization(state, caller), holdTypes };
       return grantChange(state, caller, { puts: [{ table: "organizations", row }] }, holdTypes);
@@ -476,4 +478,19 @@ function hasForeignEvent(
     if (!known.has(id) && ownEvent(state, caller, id) === null) return true;
   }
   return false;
+}
+
+/** @returns Why a hold cannot be extended to the longest lifetime; null when it can. */
+function maxSecondsError(
+  field: string,
+  ttlSeconds: number | null,
+  maxSeconds: number | null,
+): FieldError | null {
+  if (maxSeconds === null || (ttlSeconds !== null && maxSeconds >= ttlSeconds)) return null;
+  if (ttlSeconds === null) {
+    const message = "must be left out for a hold type without an end: such holds are not extended";
+    return { field, code: "NULL", message, rejectedValue: maxSeconds };
+  }
+  const message = `must be at least ttlSeconds, ${ttlSeconds}`;
+  return { field, code: "RANGE", message, rejectedValue: maxSeconds };
 }

@@ -44,6 +44,9 @@ export class Holds {
   /** Seats and places by session; null until they are first asked for, because few need them. */
   #heldBy: Map<string, number> | null = null;
 
+  /** Null until it is first asked for, because few events need it. */
+  #index: HoldIndex | null = null;
+
   /** The slot of the next hold. */
   get nextSlot(): number {
     return this.#free.at(-1) ?? this.#holds.length;
@@ -67,6 +70,24 @@ export class Holds {
   heldBy(session: string): number {
     this.#heldBy ??= this.#countBySession();
     return this.#heldBy.get(session) ?? 0;
+  }
+
+  /** The slot of the hold with the number; NONE for none. Cost: constant, but O(slots) at first. */
+  slotOf(fence: number): number {
+    return this.#indexed.byFence.get(fence) ?? NONE;
+  }
+
+  /** Slots of the session's holds, the oldest first. Cost: as `slotOf`. */
+  slotsOf(session: string): Iterable<number> {
+    return this.#indexed.bySession.get(session) ?? [];
+  }
+
+  get #indexed(): HoldIndex {
+    if (this.#index === null) {
+      this.#index = new HoldIndex();
+      for (const slot of this.slots()) this.#index.add(slot, this.get(slot));
+    }
+    return this.#index;
   }
 
   #countBySession(): Map<string, number> {
@@ -112,7 +133,17 @@ export class Holds {
     this.#newest = slot;
     this.#fenceBound = hold.fence + 1;
     this.#count(hold.session, size);
+    this.#index?.add(slot, hold);
     if (hold.expiresAtMs !== 0) this.#expiry.add(slot, hold.startedAtMs, hold.expiresAtMs);
+  }
+
+  /** Gives the hold a later end. Cost: O(log holds that were extended). */
+  extend(slot: number, expiresAtMs: number): void {
+    const hold = this.get(slot);
+    assert(hold.expiresAtMs !== 0, "a hold without an end is not extended");
+    assert(expiresAtMs > hold.expiresAtMs, "an extension ends a hold later");
+    this.#holds[slot] = { ...hold, expiresAtMs };
+    this.#expiry.postpone(slot, expiresAtMs);
   }
 
   /** Takes seats or places out of the hold. @returns True at its end. */
@@ -126,6 +157,7 @@ export class Holds {
     this.#count(hold.session, -size);
     if (left > 0) return false;
     this.#expiry.remove(slot);
+    this.#index?.remove(slot, hold);
     this.#holds[slot] = undefined;
     this.#free.push(slot);
     return true;
@@ -183,9 +215,32 @@ export class Holds {
   }
 }
 
+class HoldIndex {
+  readonly byFence = new Map<number, number>();
+  readonly bySession = new Map<string, Set<number>>();
+
+  add(slot: number, { fence, session }: Hold): void {
+    this.byFence.set(fence, slot);
+    const slots = this.bySession.get(session);
+    if (slots === undefined) this.bySession.set(session, new Set([slot]));
+    else slots.add(slot);
+  }
+
+  remove(slot: number, { fence, session }: Hold): void {
+    this.byFence.delete(fence);
+    const slots = this.bySession.get(session)!;
+    slots.delete(slot);
+    if (slots.size === 0) this.bySession.delete(session);
+  }
+}
+
 // Expiry of holds. Holds with the same lifetime end in the order of their starts, because time
 // never steps back, so each lifetime has a queue, always sorted. There are only as many queues as
-// lifetimes were ever in use at once: a handful. Removing any hold has constant cost.
+// lifetimes were ever in use at once: a handful. Removing any hold has constant cost. Extended holds
+// have lifetimes of their own, so they are in a heap, as are holds beyond the last queue.
+
+/** More lifetimes than an organization usually has. */
+const QUEUES_MAX = 16;
 
 interface Queue {
   readonly lifetimeMs: number;
@@ -200,6 +255,7 @@ const [QUEUE, BEFORE, AFTER, LINKS] = [0, 1, 2, 3];
 export class ExpiryQueues {
   /** An empty queue is reused, also for another lifetime. */
   readonly #queues: Queue[] = [];
+  readonly #heap: EndHeap;
   /** Three adjacent links per hold slot, so reading them costs one cache miss. */
   readonly #links: number[] = [];
   /** Index: hold slot. Value: milliseconds since 1970. */
@@ -207,16 +263,25 @@ export class ExpiryQueues {
   /** A lower bound: no hold ends before it. */
   #earliestMs = Infinity;
 
+  constructor() {
+    this.#heap = new EndHeap(this.#expiresAtMs);
+  }
+
   /** Cost: O(queues), usually 1. */
   add(slot: number, startedAtMs: number, expiresAtMs: number): void {
     assert(!this.#isQueued(slot), "a hold is queued once");
     assert(expiresAtMs > startedAtMs, "a hold ends after it began");
     const number = this.#queueFor(expiresAtMs - startedAtMs);
-    const queue = this.#queues[number]!;
     while (this.#expiresAtMs.length < slot) {
       this.#expiresAtMs.push(0);
       this.#links.push(NONE, NONE, NONE);
     }
+    if (number === QUEUES_MAX) {
+      for (let link = 0; link < LINKS; link++) this.#links[slot * LINKS + link] = NONE;
+      this.#addToHeap(slot, expiresAtMs);
+      return;
+    }
+    const queue = this.#queues[number]!;
     this.#links[slot * LINKS + QUEUE] = number;
     this.#links[slot * LINKS + BEFORE] = queue.last;
     this.#links[slot * LINKS + AFTER] = NONE;
@@ -230,9 +295,24 @@ export class ExpiryQueues {
     if (expiresAtMs < this.#earliestMs) this.#earliestMs = expiresAtMs;
   }
 
-  /** Does nothing for a hold without an end. Cost: constant. */
+  #addToHeap(slot: number, expiresAtMs: number): void {
+    this.#expiresAtMs[slot] = expiresAtMs;
+    this.#heap.add(slot);
+    if (expiresAtMs < this.#earliestMs) this.#earliestMs = expiresAtMs;
+  }
+
+  /** Moves a hold to a later end. Cost: O(log n) in the heap. */
+  postpone(slot: number, expiresAtMs: number): void {
+    this.remove(slot);
+    this.#addToHeap(slot, expiresAtMs);
+  }
+
+  /** Does nothing for a hold without an end. Cost: constant; O(log n) in the heap. */
   remove(slot: number): void {
-    if (!this.#isQueued(slot)) return;
+    if (!this.#isQueued(slot)) {
+      this.#heap.remove(slot);
+      return;
+    }
     const links = this.#links;
     const queue = this.#queues[links[slot * LINKS + QUEUE]!]!;
     const before = links[slot * LINKS + BEFORE]!;
@@ -250,7 +330,7 @@ export class ExpiryQueues {
     return slot * LINKS < this.#links.length && this.#links[slot * LINKS + QUEUE] !== NONE;
   }
 
-  /** @returns The number of the lifetime's queue. */
+  /** @returns The number of the lifetime's queue; QUEUES_MAX for the heap. */
   #queueFor(lifetimeMs: number): number {
     let empty = this.#queues.length;
     for (let i = 0; i < this.#queues.length; i++) {
@@ -258,6 +338,7 @@ export class ExpiryQueues {
       if (queue.lifetimeMs === lifetimeMs) return i;
       if (queue.first === NONE) empty = i;
     }
+    if (empty === QUEUES_MAX) return QUEUES_MAX;
     this.#queues[empty] = { lifetimeMs, first: NONE, last: NONE };
     return empty;
   }
@@ -268,8 +349,8 @@ export class ExpiryQueues {
    */
   due(timeMs: number): number {
     if (timeMs < this.#earliestMs) return NONE;
-    let slot: number = NONE;
-    let earliestMs = Infinity;
+    let slot = this.#heap.first;
+    let earliestMs = slot === NONE ? Infinity : this.#expiresAtMs[slot]!;
     for (let i = 0; i < this.#queues.length; i++) {
       const { first } = this.#queues[i]!;
       if (first === NONE) continue;
@@ -283,5 +364,77 @@ export class ExpiryQueues {
     assert(earliestMs >= this.#earliestMs, "no hold ends before the lower bound");
     this.#earliestMs = earliestMs;
     return earliestMs <= timeMs ? slot : NONE;
+  }
+}
+
+/** Hold slots as a binary heap: the first to end comes first, of equal ends the lowest slot. */
+class EndHeap {
+  /** Index: hold slot. Value: milliseconds since 1970. */
+  readonly #endsAtMs: readonly number[];
+  readonly #slots: number[] = [];
+  /** By hold slot: its index in `#slots`. */
+  readonly #indexes = new Map<number, number>();
+
+  constructor(endsAtMs: readonly number[]) {
+    this.#endsAtMs = endsAtMs;
+  }
+
+  /** NONE for an empty heap. */
+  get first(): number {
+    return this.#slots[0] ?? NONE;
+  }
+
+  add(slot: number): void {
+    assert(!this.#indexes.has(slot), "a hold is in the heap once");
+    this.#slots.push(slot);
+    this.#up(this.#slots.length - 1);
+  }
+
+  /** Does nothing for a hold that is not in the heap. */
+  remove(slot: number): void {
+    if (this.#indexes.size === 0) return;
+    const index = this.#indexes.get(slot);
+    if (index === undefined) return;
+    this.#indexes.delete(slot);
+    const last = this.#slots.pop()!;
+    if (last === slot) return;
+    this.#slots[index] = last;
+    this.#up(index);
+    this.#down(this.#indexes.get(last)!);
+  }
+
+  #isBefore(slot: number, other: number): boolean {
+    const [end, otherEnd] = [this.#endsAtMs[slot]!, this.#endsAtMs[other]!];
+    return end < otherEnd || (end === otherEnd && slot < other);
+  }
+
+  #up(from: number): void {
+    const slots = this.#slots;
+    const slot = slots[from]!;
+    let index = from;
+    for (let parent; index > 0; index = parent) {
+      parent = (index - 1) >> 1;
+      if (!this.#isBefore(slot, slots[parent]!)) break;
+      this.#put(index, slots[parent]!);
+    }
+    this.#put(index, slot);
+  }
+
+  #down(from: number): void {
+    const slots = this.#slots;
+    const slot = slots[from]!;
+    let index = from;
+    for (let child = 2 * index + 1; child < slots.length; child = 2 * index + 1) {
+      if (child + 1 < slots.length && this.#isBefore(slots[child + 1]!, slots[child]!)) child += 1;
+      if (!this.#isBefore(slots[child]!, slot)) break;
+      this.#put(index, slots[child]!);
+      index = child;
+    }
+    this.#put(index, slot);
+  }
+
+  #put(index: number, slot: number): void {
+    this.#slots[index] = slot;
+    this.#indexes.set(slot, index);
   }
 }

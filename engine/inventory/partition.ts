@@ -6,7 +6,7 @@
 import { assert } from "../assert.ts";
 import { AREA_CAPACITY_MAX, NONE } from "../constants.ts";
 import type { Layout } from "../layout/layout.ts";
-import type { MoveRecord, PriceRecord } from "../records.ts";
+import type { ExtensionRecord, MoveRecord, PriceRecord } from "../records.ts";
 import { Holds } from "./holds.ts";
 import { BOOKING_STATES, type BookingState, MOVES, SeatState } from "./states.ts";
 
@@ -126,6 +126,15 @@ export class Partition implements SeatColumns {
       }
       if (to === LOCKED) this.areas.addHeld(area, slot, record.session, places);
       this.#touchArea(area, timeMs);
+    }
+  }
+
+  /** Cost: O(seats of the holds + log of the extended holds of the event). */
+  extend({ holds, endsAtMs }: ExtensionRecord, timeMs: number): void {
+    assert(holds.length === endsAtMs.length, "each hold of an extension has its end");
+    for (const [i, slot] of holds.entries()) {
+      this.holds.extend(slot, endsAtMs[i]!);
+      for (const seat of this.seatsOf(slot)) this.#touch(seat, timeMs);
     }
   }
 

@@ -9,7 +9,13 @@ import type { Hold } from "../inventory/holds.ts";
 import type { Areas, Partition } from "../inventory/partition.ts";
 import { BOOKING_STATES, MOVES, SeatState, statesBefore } from "../inventory/states.ts";
 import type { Layout, LayoutArea } from "../layout/layout.ts";
-import { type CatalogRecord, type LogRecord, type MoveRecord, RecordType } from "../records.ts";
+import {
+  type CatalogRecord,
+  type ExtensionRecord,
+  type LogRecord,
+  type MoveRecord,
+  RecordType,
+} from "../records.ts";
 import type { State } from "../state.ts";
 import { type AreaAfter, listedState, type SeatAfter } from "./history.ts";
 import { isOnSale } from "./seats.ts";
@@ -117,6 +123,10 @@ export function observe(
         return effectOf("prices");
       };
     }
+    case RecordType.EXTENSION: {
+      extended(state, record, onMove);
+      return () => ({ ...effectOf("extend"), session: record.session });
+    }
     case RecordType.CATALOG: {
       const report = call === "deleteprice" ? beforeRemoval(state, number, record) : null;
       const before = switchesOf(state, number);
@@ -127,6 +137,32 @@ export function observe(
     }
   }
   return record satisfies never;
+}
+
+/** Held seats and places stay LOCKED, and end later. To be called before the record is applied. */
+function extended(state: State, record: ExtensionRecord, onMove: OnMove): void {
+  const partition = state.partitionAt(record.partition);
+  const { layout, holds, areas } = partition;
+  const { seatIds, price, prices } = seatingOf(state, record.partition, partition);
+  const move = { ...blankMove(), from: LOCKED, to: LOCKED };
+  for (const [i, slot] of record.holds.entries()) {
+    const hold = { ...holds.get(slot), expiresAtMs: record.endsAtMs[i]! };
+    enter(move, hold);
+    [move.places, move.counts] = [null, null];
+    for (const seat of partition.seatsOf(slot)) {
+      move.placeId = seatIds[seat]!;
+      move.priceId = prices.get(price[seat]!)?.id ?? 0;
+      onMove(move);
+    }
+    for (const [area, { id }] of layout.areas.entries()) {
+      const places = areas.held(area, slot);
+      if (places === 0) continue;
+      move.placeId = id;
+      move.priceId = prices.get(areas.price[area]!)?.id ?? 0;
+      [move.places, move.counts] = [places, countsOf(areas, area)];
+      onMove(move);
+    }
+  }
 }
 
 /** The effect of a move beside its places. */

@@ -1,11 +1,12 @@
 /** One page of the holds of an event, filtered and sorted. */
 import { assert } from "../assert.ts";
 import type { StateSelection } from "../bodies.ts";
-import type { EventRow } from "../catalog.ts";
-import type { BookingKind } from "../commands.ts";
+import type { EventRow, PriceRow } from "../catalog.ts";
+import type { BookingKind } from "../booking.ts";
+import { NONE } from "../constants.ts";
 import type { Hold, Holds } from "../inventory/holds.ts";
 import type { Partition } from "../inventory/partition.ts";
-import { SeatState } from "../inventory/states.ts";
+import type { SeatState } from "../inventory/states.ts";
 import { drain } from "../inventory/steps.ts";
 import { joinKey } from "../layout/labels.ts";
 import { type Layout, seatIndexOf, seatName } from "../layout/layout.ts";
@@ -133,18 +134,8 @@ export function bookedFacts(
   const partition = state.partitionOf(event);
   const prices = state.catalog.pricesOf(event.id);
   const { layout, holds } = partition;
-  const seats = (selection.seats ?? []).map(({ id }): BookedSeat => {
-    const seat = seatIndexOf(layout, id);
-    const current = partition.state[seat] as SeatState;
-    const hold = current === SeatState.LOCKED ? holds.get(partition.holdOf(seat)) : null;
-    return {
-      id,
-      ...labelsOf(layout, seat),
-      state: current,
-      priceId: prices.get(partition.price[seat]!)?.id ?? null,
-      expiresAtMs: hold?.expiresAtMs || null,
-      fence: partition.fenceOf(seat) || null,
-    };
+  const seats = (selection.seats ?? []).map(({ id }) => {
+    return bookedSeat(partition, prices, seatIndexOf(layout, id));
   });
   const areas = (selection.groupOfSeats ?? []).map(({ id }) => {
     const area = layout.areaIndexes.get(id);
@@ -156,6 +147,23 @@ export function bookedFacts(
     return { ...facts, hold: { fence, expiresAtMs: expiresAtMs || null, places } };
   });
   return { sequence: state.sequenceOf(event), seats, areas };
+}
+
+export function bookedSeat(
+  partition: Partition,
+  prices: ReadonlyMap<number, Pick<PriceRow, "id">>,
+  seat: number,
+): BookedSeat {
+  const { layout, state, price, holds } = partition;
+  const slot = partition.holdOf(seat);
+  return {
+    id: layout.seatIds[seat]!,
+    ...labelsOf(layout, seat),
+    state: state[seat] as SeatState,
+    priceId: prices.get(price[seat]!)?.id ?? null,
+    expiresAtMs: slot === NONE ? null : holds.get(slot).expiresAtMs || null,
+    fence: partition.fenceOf(seat) || null,
+  };
 }
 
 function labelsOf(layout: Layout, index: number) {

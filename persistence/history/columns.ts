@@ -254,6 +254,8 @@ export function movesIn({ record }: TimedRecord): number {
       return record.runs.reduce((sum, count, i) => {
         return i % 3 === 2 ? sum + Math.ceil(count / PRICED_PER_MOVE) : sum;
       }, 1);
+    case RecordType.EXTENSION:
+      return record.holds.length;
     case RecordType.CATALOG:
       return 1;
   }

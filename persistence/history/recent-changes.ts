@@ -247,7 +247,8 @@ export class RecentChanges implements Observer {
     const { partition } = chain;
     const isPriced = record.type === RecordType.PRICE || call === "deleteprice";
     const from = state.partitions.layoutOf(partition);
-    const era = record.type === RecordType.MOVE ? null : this.#presentEra(chain, isPriced);
+    const keepsEra = record.type === RecordType.MOVE || record.type === RecordType.EXTENSION;
+    const era = keepsEra ? null : this.#presentEra(chain, isPriced);
     const image = new AfterImage();
     const end = observe(state, partition, { sequence, record, call }, image.add);
     this.#observed.push(() => {

@@ -24,7 +24,8 @@ const TYPE_AT = 4;
 const TIME_AT = 8;
 /** In a move and in a price record, after the actor. */
 const MOVE_PARTITION_AT = 26;
-const PRICE_PARTITION_AT = 25;
+/** Of prices and extensions. */
+const OTHER_PARTITION_AT = 25;
 const BLOCK_BYTES = 1024 * 1024;
 /** Memory of an entry. */
 const ENTRY_BYTES = 16;
@@ -179,7 +180,7 @@ export class Tail {
       const record = payload.subarray(at, end);
       if (type === RecordType.CATALOG) this.#addCatalog(sequence, record);
       else {
-        const partitionAt = type === RecordType.MOVE ? MOVE_PARTITION_AT : PRICE_PARTITION_AT;
+        const partitionAt = type === RecordType.MOVE ? MOVE_PARTITION_AT : OTHER_PARTITION_AT;
         this.#enter(record.readUInt32LE(partitionAt), sequence, record);
       }
       at = end;

@@ -8,6 +8,7 @@ import type {
   COMMANDS,
   MembersOf,
 } from "../../engine/commands.ts";
+import type { Extended } from "../../engine/extend.ts";
 import { SeatState } from "../../engine/inventory/states.ts";
 import { ownRow } from "../../engine/queries/access.ts";
 import {
@@ -22,6 +23,7 @@ import {
   TRANSITION_SORTS,
   type TransitionQuery,
 } from "../../engine/queries/history.ts";
+import type { BookedSeat } from "../../engine/queries/holds.ts";
 import {
   type AreaFacts,
   areaFacts,
@@ -93,6 +95,21 @@ export interface Areas {
 
 /** A member of `Seat`; the name of `changedAtMs` is "updatedAt", as over HTTP. */
 export type SeatSort = Exclude<keyof Seat, "changedAtMs"> | "updatedAt";
+
+/** A seat of an extended hold. */
+export interface HeldSeat extends Omit<BookedSeat, "state"> {
+  readonly state: StateName | null;
+}
+
+/** All inventory of extended holds. */
+export interface ExtendedHolds {
+  /** By id. */
+  readonly seats: readonly HeldSeat[];
+  /** By id: the areas in which the holds have places. */
+  readonly areas: readonly AreaFacts[];
+  /** Milliseconds since 1970: the first end of the holds; null when none ends. */
+  readonly untilMs: number | null;
+}
 
 /** Which seats to list: by default all. */
 export interface SeatFilter {
@@ -214,6 +231,14 @@ export async function auditOf(
     to: stateName(transition.to ?? SeatState.UNPRICED),
   }));
   return { ok: true, value: { entries, total: answer.total, extent } };
+}
+
+export function extendedHolds({ seats, areas, untilMs }: Extended): ExtendedHolds {
+  return {
+    seats: seats.map((seat) => ({ ...seat, state: stateName(seat.state) })),
+    areas: areas.map(({ hold: _hold, ...facts }) => facts),
+    untilMs,
+  };
 }
 
 function seatOf(facts: SeatFacts): Seat {

@@ -7,6 +7,7 @@ import type {
   EventBody,
   EventChange,
   EventCopy,
+  Extension,
   HoldTypesBody,
   LayoutBody,
   ObjectSelection,
@@ -51,6 +52,7 @@ import {
   auditOf,
   type AuditPage,
   each,
+  extendedHolds,
   type NotInTrail,
   type NotOwn,
   type PastSeats,
@@ -85,6 +87,7 @@ export type {
   TransitionQuery,
   TransitionSort,
 } from "../../engine/queries/history.ts";
+export type { BookedSeat } from "../../engine/queries/holds.ts";
 export type { AreaFacts, SeatFacts } from "../../engine/queries/seats.ts";
 export type { FieldError } from "../../engine/results.ts";
 export type {
@@ -95,6 +98,7 @@ export type {
   EventBody,
   EventChange,
   EventCopy,
+  Extension,
   HoldTypesBody,
   LayoutBody,
   ObjectSelection,
@@ -149,7 +153,7 @@ export {
   type Result,
   valueOf,
 } from "../store/open-engine.ts";
-export type { AnyCommand, NotOwn } from "./inventory.ts";
+export type { AnyCommand, ExtendedHolds, HeldSeat, NotOwn } from "./inventory.ts";
 export type { AreaChange, Change, SeatChange, StateName } from "./history.ts";
 export type {
   Areas,
@@ -459,6 +463,13 @@ export class Frontrow {
   /** Sells ACTIVE objects in one step. The value is false when one is not ACTIVE; none is sold. */
   sellDirectly(eventId: string, selection: StateSelection) {
     return this.#acting.run("directsale", { eventId, body: selection });
+  }
+
+  /** Lets holds end later, up to `maxSeconds` of their types. */
+  async extend(eventId: string, extension: Extension) {
+    const result = await this.#acting.run("extend", { eventId, body: extension });
+    if (!result.ok) return result;
+    return { ok: true, value: extendedHolds(result.value) } as const;
   }
 
   /** Withdraws ACTIVE objects from sale. */

@@ -16,6 +16,7 @@ import type { TimedRecord } from "../../engine/queries/effect.ts";
 import {
   type Actor,
   type CatalogRecord,
+  type ExtensionRecord,
   type LogRecord,
   type MoveRecord,
   type PriceRecord,
@@ -69,6 +70,9 @@ export function encodeRecord(out: ByteWriter, timeMs: number, record: LogRecord)
       break;
     case RecordType.PRICE:
       encodePrice(out, record);
+      break;
+    case RecordType.EXTENSION:
+      encodeExtension(out, record);
       break;
     case RecordType.CATALOG: {
       const body = packCatalog(record);
@@ -139,6 +143,8 @@ function decodeOne(input: ByteReader, sequence: number, replay: Replay): void {
       return replay(sequence, timeMs, decodeMove(input));
     case RecordType.PRICE:
       return replay(sequence, timeMs, decodePrice(input));
+    case RecordType.EXTENSION:
+      return replay(sequence, timeMs, decodeExtension(input));
     case RecordType.CATALOG:
       return replay(sequence, timeMs, unpackCatalog(input.rest()));
     default:
@@ -202,6 +208,35 @@ function decodePrice(input: ByteReader): PriceRecord {
   const runs = decodeTriples(input);
   const areas = decodeTriples(input);
   return { type: RecordType.PRICE, actor, partition, runs, areas };
+}
+
+function encodeExtension(out: ByteWriter, record: ExtensionRecord): void {
+  const { partition, session, holds, endsAtMs } = record;
+  assert(isU32(partition), "a partition number fits 32 bits");
+  assert(holds.length === endsAtMs.length, "each hold has its end");
+  assert(endsAtMs.every(isCount), "a hold ends at a whole millisecond");
+  const units = TEXT_UNIT_BYTES_MAX * session.length;
+  out.reserve(BODY_FIXED_BYTES_MAX + units + 12 * holds.length);
+  storeActor(out.view, out.length, record.actor);
+  out.length += ACTOR_BYTES;
+  out.u32(partition);
+  out.text(session);
+  out.length = storeWords(out.view, out.length, holds);
+  for (const endMs of endsAtMs) out.f64(endMs);
+}
+
+function decodeExtension(input: ByteReader): ExtensionRecord {
+  const actor = decodeActor(input);
+  const partition = input.u32();
+  const session = input.text();
+  const holds = input.words();
+  const endsAtMs = new Float64Array(holds.length);
+  for (let i = 0; i < holds.length; i++) {
+    const endMs = input.f64();
+    if (!isCount(endMs)) throw new Malformed("an end in whole milliseconds", `${endMs}`);
+    endsAtMs[i] = endMs;
+  }
+  return { type: RecordType.EXTENSION, actor, partition, session, holds, endsAtMs };
 }
 
 function storeActor(view: DataView, at: number, { kind, id }: Actor): void {

@@ -7,6 +7,8 @@ import {
   type Actor,
   ActorKind,
   type CatalogRecord,
+  type ExtensionRecord,
+  type LogRecord,
   type MoveRecord,
   type PriceRecord,
   RecordType,
@@ -155,10 +157,13 @@ export class RecordViewer {
     const event = this.#eventOf(record.partition);
     if (filter.eventId !== undefined && event?.id !== filter.eventId) return null;
     const layout = event === undefined ? undefined : this.#state.layoutOf(event.schemaId);
-    if (filter.seatId !== undefined && !hasSeat(record, layout, filter.seatId)) return null;
+    if (filter.seatId !== undefined && !this.#hasSeat(record, layout, filter.seatId)) return null;
     const place = { ...head, eventId: event?.id ?? null };
     if (record.type === RecordType.MOVE) {
       return { ...place, type: "move", ...this.#moveOf(record, layout, step.isExact) };
+    }
+    if (record.type === RecordType.EXTENSION) {
+      return { ...place, type: "extension", ...this.#extensionOf(record, layout, step.isExact) };
     }
     return { ...place, type: "price", ...this.#pricesOf(record, layout, event) };
   }
@@ -170,6 +175,21 @@ export class RecordViewer {
     if (event !== undefined) return event;
     for (const row of this.#state.catalog.events.values()) this.#events.set(row.partition, row);
     return this.#events.get(partition);
+  }
+
+  #hasSeat(
+    record: Exclude<LogRecord, CatalogRecord>,
+    layout: Layout | undefined,
+    seatId: number,
+  ): boolean {
+    const seat = layout?.seatIndexes.get(seatId);
+    if (seat === undefined) return false;
+    if (record.type === RecordType.MOVE) return record.seats.includes(seat);
+    if (record.type === RecordType.EXTENSION) {
+      const slot = this.#state.partitions.get(record.partition)?.holdOf(seat) ?? NONE;
+      return record.holds.includes(slot);
+    }
+    return triplesOf(record.runs).some(([, first, count]) => seat >= first && seat < first + count);
   }
 
   #moveOf(record: MoveRecord, layout: Layout | undefined, isExact: boolean): RecordView {
@@ -187,6 +207,21 @@ export class RecordViewer {
       seats: Array.from(seats, (seat) => seatOf(layout, seat)),
       areas: triplesOf(areas).map(([area, , places]) => ({ ...areaOf(layout, area), places })),
     };
+  }
+
+  #extensionOf(
+    { partition: number, session, holds, endsAtMs }: ExtensionRecord,
+    layout: Layout | undefined,
+    isExact: boolean,
+  ): RecordView {
+    const partition = isExact ? this.#state.partitions.get(number) : undefined;
+    const views = Array.from(holds, (slot, i) => {
+      const expiresAt = moment(endsAtMs[i]!);
+      if (partition === undefined) return { expiresAt };
+      const seats = Array.from(partition.seatsOf(slot), (seat) => seatOf(layout, seat));
+      return { fence: partition.holds.get(slot).fence, expiresAt, seats };
+    });
+    return { ...(session === "" ? {} : { session }), holds: views };
   }
 
   /** @returns Sessions of the holds whose seats and places move. */
@@ -252,17 +287,6 @@ function concerns(
       return table === "prices" && prices.get(Number(key))?.eventId === eventId;
     })
   );
-}
-
-function hasSeat(
-  record: MoveRecord | PriceRecord,
-  layout: Layout | undefined,
-  seatId: number,
-): boolean {
-  const seat = layout?.seatIndexes.get(seatId);
-  if (seat === undefined) return false;
-  if (record.type === RecordType.MOVE) return record.seats.includes(seat);
-  return triplesOf(record.runs).some(([, first, count]) => seat >= first && seat < first + count);
 }
 
 function seatOf(layout: Layout | undefined, seat: number): RecordView {

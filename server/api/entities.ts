@@ -11,6 +11,7 @@ import type {
   WebhookRow,
   ZoneRow,
 } from "../../engine/catalog.ts";
+import type { Extended } from "../../engine/extend.ts";
 import { SeatState, STATE_NAMES } from "../../engine/inventory/states.ts";
 import type {
   LayoutDocument,
@@ -102,7 +103,9 @@ export const MOVE = object({
 });
 export const SEALED_PART = object({ content: TEXT });
 
-export const HOLD_TYPES = list(object({ name: TEXT, ttlSeconds: COUNT_OR_NULL }));
+export const HOLD_TYPES = list(
+  object({ name: TEXT, ttlSeconds: COUNT_OR_NULL, maxSeconds: COUNT_OR_NULL }),
+);
 
 export const VENUE = object({
   id: LONG,
@@ -283,34 +286,32 @@ const AREA_COUNT_MEMBERS = {
   blocked: COUNT,
 };
 export const AREA_COUNTS = object(AREA_COUNT_MEMBERS);
+const REPRESENTATION = {
+  sequence: COUNT,
+  seats: list(
+    object({
+      id: LONG,
+      label: TEXT,
+      section: TEXT,
+      row: TEXT,
+      seat: TEXT,
+      state: STATE,
+      priceId: whenSet(LONG),
+      expiresAt: whenSet(LOCAL_DATE_TIME),
+      fence: whenSet(COUNT),
+    }),
+  ),
+  areas: list(
+    object({
+      ...AREA_COUNT_MEMBERS,
+      hold: whenSet(object({ fence: COUNT, expiresAt: orNull(LOCAL_DATE_TIME), capacity: COUNT })),
+    }),
+  ),
+};
 /** What a booking call has moved; or `true`, or the `false` of a direct sale. */
-export const BOOKED = either(
-  DONE,
-  object({
-    sequence: COUNT,
-    seats: list(
-      object({
-        id: LONG,
-        label: TEXT,
-        section: TEXT,
-        row: TEXT,
-        seat: TEXT,
-        state: STATE,
-        priceId: whenSet(LONG),
-        expiresAt: whenSet(LOCAL_DATE_TIME),
-        fence: whenSet(COUNT),
-      }),
-    ),
-    areas: list(
-      object({
-        ...AREA_COUNT_MEMBERS,
-        hold: whenSet(
-          object({ fence: COUNT, expiresAt: orNull(LOCAL_DATE_TIME), capacity: COUNT }),
-        ),
-      }),
-    ),
-  }),
-);
+export const BOOKED = either(DONE, object(REPRESENTATION));
+/** Extended holds, and the first of their ends. */
+export const EXTENDED = object({ ...REPRESENTATION, until: orNull(LOCAL_DATE_TIME) });
 
 /** A transition of one seat, or of some places of an area. */
 export const AUDIT_ENTRY = object({
@@ -552,6 +553,12 @@ export function bookedView({ sequence, seats, areas }: Booked) {
             },
     })),
   };
+}
+
+/** @param sequence - The last record of the event. */
+export function extendedView({ untilMs, ...booked }: Extended, sequence: number) {
+  const until = untilMs === null ? null : localDateTime(untilMs);
+  return { ...bookedView({ sequence, ...booked }), until };
 }
 
 export function holdView({ fence, session, holdType, seatIds, areas, ...times }: HeldFacts) {

@@ -3,6 +3,7 @@
  * frames. After a break, unanswered commands are sent again with their idempotency keys, so each
  * has its one effect.
  */
+import type { AreaState } from "./changes.ts";
 import { Addresses, Connection } from "./connection.ts";
 import { endpointOf, type Socket, type WebSocketClass } from "./socket.ts";
 
@@ -65,13 +66,13 @@ interface Credit {
 interface Answer {
   readonly n: number;
   readonly status: number;
-  readonly body: boolean | Problem;
+  readonly body: unknown;
 }
 
 interface Waiting {
   readonly text: string;
   readonly bytes: number;
-  readonly resolve: (result: Result) => void;
+  readonly resolve: (result: Result<unknown>) => void;
   readonly reject: (error: Error) => void;
 }
 
@@ -157,12 +158,21 @@ export class CommandClient {
     return this.send("unblock", booking);
   }
 
+  /** Lets holds end later. */
+  extend(extension: Extension): Promise<Result<ExtendedHolds>> {
+    return this.#send("extend", extension) as Promise<Result<ExtendedHolds>>;
+  }
+
   /**
    * Sends a command. It settles when the server has answered, and thus the log has it.
    *
    * @throws ConnectionRefused, OutcomeUnknown, or an error after `close`.
    */
   send(call: Call, booking: Booking): Promise<Result> {
+    return this.#send(call, booking) as Promise<Result>;
+  }
+
+  #send(call: Call | "extend", booking: Booking | Extension): Promise<Result<unknown>> {
     return new Promise((resolve, reject) => {
       if (this.#end !== null || this.#isClosing) {
         reject(this.#end ?? new Error("the client is closing"));
@@ -176,7 +186,7 @@ export class CommandClient {
     });
   }
 
-  #keyed(booking: Booking): Booking {
+  #keyed(booking: Booking | Extension): Booking | Extension {
     if (!this.#repeats || booking.idempotencyKey !== undefined) return booking;
     return { ...booking, idempotencyKey: globalThis.crypto.randomUUID() };
   }
@@ -252,7 +262,7 @@ export class CommandClient {
     const waiting = this.#sent.get(n);
     if (waiting === undefined) return;
     this.#sent.delete(n);
-    if (status === OK) waiting.resolve({ ok: true, value: body as boolean });
+    if (status === OK) waiting.resolve({ ok: true, value: body });
     else if (this.#repeats && isPassing(body as Problem)) {
       if (this.#postponed.length === 0) setTimeout(() => this.#resume(), MOVING_PAUSE_MS);
       this.#postponed.push([n, waiting]);
@@ -318,8 +328,58 @@ export interface Booking {
   readonly seats?: readonly Seat[];
   readonly groupOfSeats?: readonly Area[];
   readonly holdType?: string | null;
+  /** The number of the hold, sale or block; of all objects that `fences` does not name. */
+  readonly fence?: number | null;
+  /** By seat id. */
+  readonly fences?: Readonly<Record<string, number>> | null;
+  readonly fromBlocked?: boolean | null;
+  readonly toBlocked?: boolean | null;
+  /** Everything that the session holds, in place of seats and areas: for an unlock or a sale. */
+  readonly all?: boolean | null;
+  /** The expected prices, by id of a seat or an area. */
+  readonly priceIds?: Readonly<Record<string, number>> | null;
   /** By default made by a client with `repeats`. */
   readonly idempotencyKey?: string;
+}
+
+/** The holds to extend: those of the seats; else the one with the number; else the session's. */
+export interface Extension {
+  readonly eventId: string;
+  readonly sessionId?: string | null;
+  readonly seats?: readonly Seat[];
+  readonly fence?: number | null;
+  /** By seat id: the number of its hold. */
+  readonly fences?: Readonly<Record<string, number>> | null;
+  /** From now until the end. */
+  readonly seconds: number;
+  /** By default made by a client with `repeats`. */
+  readonly idempotencyKey?: string;
+}
+
+/** A seat of an extended hold. */
+export interface HeldSeat {
+  readonly id: number;
+  /** The composite key of v1. */
+  readonly label: string;
+  readonly section: string;
+  readonly row: string;
+  readonly seat: string;
+  readonly state: "LOCKED";
+  readonly priceId?: number;
+  /** Local date-time; left out for a hold without an end. */
+  readonly expiresAt?: string;
+  readonly fence: number;
+}
+
+/** All inventory of extended holds. */
+export interface ExtendedHolds {
+  readonly sequence: number;
+  /** By id. */
+  readonly seats: readonly HeldSeat[];
+  /** By id: the areas in which the holds have places. */
+  readonly areas: readonly AreaState[];
+  /** Local date-time: the first end of the holds; null when none ends. */
+  readonly until: string | null;
 }
 
 /** One fault of a refused command. */
@@ -343,6 +403,6 @@ export interface Problem {
 }
 
 /** The result of a command. `value` is the answer of the HTTP call. */
-export type Result =
-  | { readonly ok: true; readonly value: boolean }
+export type Result<Value = boolean> =
+  | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly problem: Problem };

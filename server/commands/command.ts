@@ -2,7 +2,12 @@
  * Commands while a frame is decided. They are made once and filled again for every frame, so a
  * command costs no object.
  */
-import { STATE_SELECTION, type StateSelection } from "../../engine/bodies.ts";
+import {
+  EXTENSION,
+  type Extension,
+  STATE_SELECTION,
+  type StateSelection,
+} from "../../engine/bodies.ts";
 import type { BookingKind } from "../../engine/commands.ts";
 import type { FieldError } from "../../engine/results.ts";
 import {
@@ -33,6 +38,10 @@ export const CALLS = [
   "block",
   "unblock",
 ] as const satisfies readonly BookingKind[];
+
+/** Those of the JSON subprotocol, which has some more. */
+export const JSON_CALLS = [...CALLS, "extend"] as const;
+export type Call = (typeof JSON_CALLS)[number];
 
 /** The credit of a connection. */
 export interface Limits {
@@ -85,8 +94,8 @@ interface Body {
 export class Command {
   /** Given back with the answer. */
   number = 0;
-  /** Null for an unknown call; then `isUsual` is false. */
-  call: BookingKind | null = null;
+  /** Null for an unknown call; then `isUsual` is false, as it is for one of JSON alone. */
+  call: Call | null = null;
   /** As it was sent. In a usual command, a UUID in lower case. */
   eventId: unknown = null;
   idempotencyKey: string | null = null;
@@ -132,14 +141,14 @@ export class Command {
 }
 
 /** The path of the request for a call. */
-export const PATHS: Readonly<Record<BookingKind, string>> = Object.fromEntries(
-  CALLS.map((call) => [call, bookingPath(call)]),
-) as Record<BookingKind, string>;
+export const PATHS: Readonly<Record<Call, string>> = Object.fromEntries(
+  JSON_CALLS.map((call) => [call, bookingPath(call)]),
+) as Record<Call, string>;
 export const SOCKET_PATH = "/api/private/v2.0/booking/socket";
 
 /** The call of a name; null when there is none. */
-export function callNamed(name: unknown): BookingKind | null {
-  return (CALLS as readonly unknown[]).includes(name) ? (name as BookingKind) : null;
+export function callNamed(name: unknown): Call | null {
+  return (JSON_CALLS as readonly unknown[]).includes(name) ? (name as Call) : null;
 }
 
 // A subprotocol reads frames of commands and writes answers.
@@ -276,14 +285,16 @@ const NUMBER = integer({
   maximum: Number.MAX_SAFE_INTEGER,
   format: "int64",
 });
-const SELECTION = STATE_SELECTION["properties"] as Readonly<Record<string, Shape>>;
+const BODIES = [EXTENSION, STATE_SELECTION].map((shape) =>
+  Object.entries(shape["properties"] as object),
+);
 
 const COMMAND = object({
   n: NUMBER,
-  call: oneOf(CALLS),
+  call: oneOf(JSON_CALLS),
   eventId: UUID,
   ...Object.fromEntries(
-    Object.entries(SELECTION).map(([name, shape]) => [name, optional(shape)] as const),
+    BODIES.flat().map(([name, shape]) => [name, optional(shape as Shape)] as const),
   ),
   idempotencyKey: optional(text({ minLength: 1, maxLength: 255 })),
 });
@@ -300,14 +311,14 @@ export const CREDIT = object({
 
 // When two booking requests with the same idempotency key are the same request.
 
-export function bookingPath<Kind extends BookingKind>(kind: Kind) {
+export function bookingPath<Kind extends Call>(kind: Kind) {
   return `/api/private/v2.0/booking/${kind}` as const;
 }
 
 /** The same text for the same event and selection, whatever their bytes. */
 export function meaningOf(eventId: string, selection: StateSelection): string {
   const { sessionId, seats, groupOfSeats, holdType, fences, priceIds } = selection;
-  const { fence, fromBlocked, toBlocked } = selection;
+  const { fence, fromBlocked, toBlocked, all } = selection;
   const choices = (chosen: StateSelection["seats"]) =>
     (chosen ?? []).map(({ id, capacity }) => [id, capacity ?? null]);
   const texts = [sessionId ?? null, holdType ?? null];
@@ -315,8 +326,14 @@ export function meaningOf(eventId: string, selection: StateSelection): string {
     Object.entries(guards ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
   const flags = [fence ?? null, fromBlocked === true, toBlocked === true];
   const guards = [sorted(fences), sorted(priceIds)];
-  const parts = [...texts, choices(seats), choices(groupOfSeats), ...guards, ...flags];
+  const parts: unknown[] = [...texts, choices(seats), choices(groupOfSeats), ...guards, ...flags];
+  if (all === true) parts.push("all");
   return `${eventId} ${JSON.stringify(parts)}`;
+}
+
+/** As `meaningOf`. */
+export function extensionMeaning(eventId: string, { seconds, ...selection }: Extension): string {
+  return `${meaningOf(eventId, { ...selection, groupOfSeats: null })} ${seconds}`;
 }
 
 /** As the front makes it of a request over HTTP. */

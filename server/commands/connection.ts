@@ -18,10 +18,11 @@ import { family } from "../observe/exposition.ts";
 import { type AnswerBuffer, AnswerBuffers } from "./answer-buffer.ts";
 import { BinaryProtocol } from "./binary-protocol.ts";
 import {
-  CALLS,
+  type Call,
   type Client,
   Command,
   Handles,
+  JSON_CALLS,
   LIMITS,
   type Memory,
   NO_MEMORY,
@@ -534,13 +535,13 @@ export class OpenCommandSockets extends Connections {
 // requests.
 
 const STATUSES = 512;
-const NO_CALL = CALLS.length;
+const NO_CALL = JSON_CALLS.length;
 const NAME = "frontrow_commands_total";
 const CLOSED = "frontrow_command_connections_closed_total";
 const CLOSED_HELP = "Connections for commands that the server closed, by the code of the close.";
 
 export class CommandTraffic {
-  readonly #counts = new Float64Array((CALLS.length + 1) * STATUSES);
+  readonly #counts = new Float64Array((JSON_CALLS.length + 1) * STATUSES);
 
   readonly #closed = new Map<number, number>();
 
@@ -550,8 +551,8 @@ export class CommandTraffic {
   }
 
   /** @param call - Null for an unknown one. */
-  answered(call: (typeof CALLS)[number] | null, status: number): void {
-    const row = call === null ? NO_CALL : CALLS.indexOf(call);
+  answered(call: Call | null, status: number): void {
+    const row = call === null ? NO_CALL : JSON_CALLS.indexOf(call);
     this.#counts[row * STATUSES + status]! += 1;
   }
 
@@ -562,7 +563,7 @@ export class CommandTraffic {
 
   text(): string {
     const answered = [...this.#counts].flatMap((count, i) => {
-      const call = CALLS[Math.floor(i / STATUSES)] ?? "none";
+      const call = JSON_CALLS[Math.floor(i / STATUSES)] ?? "none";
       return count === 0 ? [] : [[{ call, status: String(i % STATUSES) }, count] as const];
     });
     const closed = [...this.#closed].map(

@@ -19,7 +19,14 @@ import {
 } from "../http/answers.ts";
 import { type Credentials, Exchange, type FirstOfKey, type RequestHead } from "../http/front.ts";
 import type { Metrics } from "../observe/metrics.ts";
-import { type Client, type Command, fingerprintOf, PATHS, SOCKET_PATH } from "./command.ts";
+import {
+  type Call,
+  type Client,
+  type Command,
+  fingerprintOf,
+  PATHS,
+  SOCKET_PATH,
+} from "./command.ts";
 
 /**
  * In-flight limit for locks; for other calls it is twice as high. A connection has more in flight
@@ -133,7 +140,7 @@ export class Decider {
     const busy = this.waiting.refusalOf(call === "lock" ? LOCK : OTHER);
     if (busy !== null) return this.#refuse(busy);
     const caller = this.#caller;
-    if (!isUsual || caller === null) return this.#answer(call, command);
+    if (!isUsual || caller === null || call === "extend") return this.#answer(call, command);
     return command.idempotencyKey === null
       ? this.#submit(call, command, caller)
       : this.#decideKeyed(call, command, caller);
@@ -204,7 +211,7 @@ export class Decider {
     return this.#decided;
   }
 
-  #answer(call: BookingKind, command: Command): Answer | Promise<Answer> {
+  #answer(call: Call, command: Command): Answer | Promise<Answer> {
     const { eventId, idempotencyKey, body } = command;
     const text = typeof eventId === "string" ? eventId : JSON.stringify(eventId);
     const query = eventId === null ? "" : `eventId=${encodeURIComponent(text)}`;

@@ -25,6 +25,7 @@ import {
   type ChoiceList,
   type Command,
   type Handles,
+  JSON_CALLS,
   LIMITS,
   type Protocol,
   RecentTexts,
@@ -350,7 +351,7 @@ function readAny(json: Buffer, command: Command): boolean {
 
 function unknownCall(call: unknown): FieldError {
   if (call === undefined || call === null) return missing("call");
-  const message = `must be one of ${CALLS.join(", ")}`;
+  const message = `must be one of ${JSON_CALLS.join(", ")}`;
   return { field: "call", code: "ENUM", message, rejectedValue: call };
 }
 

@@ -111,7 +111,7 @@ export class GatewayFront implements Front<GatewayFound>, LinkEvents {
     const isLink = route?.method === "post" && BOOKING.test(route.path);
     const way = isOwn ? Way.OWN : isLink ? Way.LINK : Way.HTTP;
     const name = isLink && route.isLegacy !== true ? callNamed(route.path.split("/").at(-1)) : null;
-    const call = name === null ? 0 : CALLS.indexOf(name) + 1;
+    const call = CALLS.findIndex((known) => known === name) + 1;
     const found = { way, match, call, bodyBytesMax, isFixed, isPassedOn: way === Way.HTTP };
     if (way === Way.LINK) this.#found.set(match, found);
     return found;

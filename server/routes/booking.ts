@@ -1,18 +1,40 @@
 /** Booking: the hot path. */
-import { STATE_SELECTION, type StateSelection } from "../../engine/bodies.ts";
-import { BOOKING_COMMANDS } from "../../engine/booking.ts";
-import { type BookingKind, COMMANDS } from "../../engine/commands.ts";
+import {
+  CHECKED_SELECTION,
+  type CheckedSelection,
+  EXTENSION,
+  type StateSelection,
+} from "../../engine/bodies.ts";
+import { BOOKING_COMMANDS, heldBy } from "../../engine/booking.ts";
+import { type BookingKind, type CommandOf, COMMANDS } from "../../engine/commands.ts";
 import { SESSION_LENGTH_MAX } from "../../engine/constants.ts";
+import type { Engine, Outcome } from "../../engine/engine.ts";
+import type { Extended } from "../../engine/extend.ts";
 import { bookedFacts, HOLD_SORTS, listHolds } from "../../engine/queries/holds.ts";
 import { summarizeEvent } from "../../engine/queries/summary.ts";
-import { isGranted, isRefused } from "../../engine/results.ts";
-import { oneOf, text } from "../../engine/schema.ts";
+import {
+  isGranted,
+  isRefused,
+  missing,
+  type Refusal,
+  refuseInvalid,
+} from "../../engine/results.ts";
+import { either, oneOf, text } from "../../engine/schema.ts";
 import type { State } from "../../engine/state.ts";
-import { BOOKED, bookedView, DONE, EVENT_SUMMARY, HOLD, holdView } from "../api/entities.ts";
+import {
+  BOOKED,
+  bookedView,
+  DONE,
+  EVENT_SUMMARY,
+  EXTENDED,
+  extendedView,
+  HOLD,
+  holdView,
+} from "../api/entities.ts";
 import { PAGE_QUERY, pageAnswer, pageShape, rangeOf } from "../api/page.ts";
 import { type Route, route } from "../api/route.ts";
 import { Access } from "../auth/access.ts";
-import { bookingPath, meaningOf } from "../commands/command.ts";
+import { bookingPath, extensionMeaning, meaningOf } from "../commands/command.ts";
 import { problemsOf } from "../api/router.ts";
 import {
   type Answer,
@@ -34,9 +56,14 @@ const BASE = {
   bodyBytesMax: BODY_BYTES.booking,
 };
 const KINDS = Object.keys(BOOKING_COMMANDS) as readonly BookingKind[];
-const CALL = { shape: oneOf(KINDS), description: "The booking call to check.", required: true };
+const CHECKED = [...KINDS, "extend"] as const;
+const CALL = { shape: oneOf(CHECKED), description: "The booking call to check.", required: true };
+
 /** The calls that can answer with what they have booked. */
 const SHOWN: ReadonlySet<BookingKind> = new Set(["lock", "sale", "directsale"]);
+
+/** The usual form of a check is that of a selection. */
+const readChecked: (bytes: Buffer) => CheckedSelection | null = readerOf();
 
 export const BOOKING_ROUTES: readonly Route[] = [
   ...KINDS.map(bookingRoute),
@@ -44,18 +71,36 @@ export const BOOKING_ROUTES: readonly Route[] = [
     query: { eventId: EVENT_ID, call: CALL },
     isDryRun: true,
     problemPath: (query) => {
-      const call = KINDS.find((kind) => kind === new URLSearchParams(query).get("call"));
+      const call = CHECKED.find((kind) => kind === new URLSearchParams(query).get("call"));
       return call === undefined ? undefined : bookingPath(call);
     },
-    body: STATE_SELECTION,
-    readBody: readerOf(),
+    body: CHECKED_SELECTION,
+    readBody: readChecked,
     yields: true,
-    answers: { 200: DONE },
-    problems: [...new Set(KINDS.flatMap(problemsOf))].sort((a, b) => a - b),
+    answers: { 200: either(DONE, EXTENDED) },
+    problems: [...new Set(CHECKED.flatMap(problemsOf))].sort((a, b) => a - b),
     handle: ({ services: { engine }, caller, query: { eventId, call: kind }, body }) => {
+      if (kind === "extend") {
+        const { seconds = null } = body;
+        if (seconds === null) return refuseInvalid([missing("seconds")]);
+        const asked = { kind, caller, eventId, body: { ...body, seconds } };
+        return extensionAnswer(engine.state, eventId, engine.check(asked));
+      }
       const outcome = engine.check({ kind, caller, eventId, body });
       if (!isGranted(outcome)) return outcome;
       return outcome.value ? TRUE : FALSE;
+    },
+  }),
+  route(BASE, "POST /api/private/v2.0/booking/extend", {
+    query: { eventId: EVENT_ID },
+    eventParameter: "eventId",
+    body: EXTENSION,
+    meaning: ({ eventId }, body) => extensionMeaning(eventId, body),
+    answers: { 200: EXTENDED },
+    problems: problemsOf("extend"),
+    handle: ({ services: { engine }, caller, query: { eventId }, body }) => {
+      const outcome = engine.submit({ kind: "extend", caller, eventId, body });
+      return extensionAnswer(engine.state, eventId, outcome);
     },
   }),
   route(BASE, "GET /api/private/v2.0/booking/socket", {
@@ -64,6 +109,17 @@ export const BOOKING_ROUTES: readonly Route[] = [
     handle: ({ services, caller, head }) => services.commands.open(head, caller),
   }),
 ];
+
+/** To be made in the turn of the call. */
+function extensionAnswer(
+  state: State,
+  eventId: string,
+  outcome: Outcome<Extended>,
+): Answer | Refusal {
+  if (!isGranted(outcome)) return outcome;
+  const sequence = state.sequenceOf(state.catalog.events.get(eventId)!);
+  return answer(200, extendedView(outcome.value, sequence));
+}
 
 function readerOf() {
   const reader = new SelectionReader();
@@ -83,13 +139,32 @@ function bookingRoute(kind: BookingKind): Route {
     answers: { 200: takesPrefer ? BOOKED : DONE },
     problems: problemsOf(kind),
     handle: ({ services: { engine }, caller, query: { eventId }, body, head }) => {
-      const outcome = engine.submit({ kind, caller, eventId, body });
-      if (!isGranted(outcome)) return outcome;
-      if (!outcome.value) return FALSE;
-      const isShown = takesPrefer && wantsRepresentation(head.prefer);
-      return isShown ? representation(engine.state, eventId, kind, body) : TRUE;
+      const given = { kind, caller, eventId, body };
+      if (!takesPrefer || !wantsRepresentation(head.prefer)) return book(engine, given, null);
+      if (body.all !== true) return book(engine, given, body);
+      return engine.atOneTime(() => book(engine, given, allOf(engine, eventId, body)));
     },
   });
+}
+
+/** @param shown - The objects of a representation; null for `true` in its place. */
+function book(
+  engine: Engine,
+  given: CommandOf<BookingKind>,
+  shown: StateSelection | null,
+): Answer | Refusal {
+  const outcome = engine.submit(given);
+  if (!isGranted(outcome)) return outcome;
+  if (!outcome.value) return FALSE;
+  return shown === null ? TRUE : representation(engine.state, given.eventId, given.kind, shown);
+}
+
+/** Everything that a sale of all is about, in the moment of the call. */
+function allOf(engine: Engine, eventId: string, body: StateSelection): StateSelection {
+  const event = engine.state.catalog.events.get(eventId);
+  if (event === undefined) return body;
+  engine.expire(event);
+  return heldBy(engine.state.partitionOf(event), body);
 }
 
 /** To be made in the turn of the call. */

@@ -1,7 +1,7 @@
 /** Management: organizations, their settings and hold types. Tenant token only. */
 import { randomUUID } from "node:crypto";
 import { ORGANIZATION_MEMBERS } from "../../engine/bodies.ts";
-import type { OrganizationRow } from "../../engine/catalog.ts";
+import type { HoldTypeRow, OrganizationRow } from "../../engine/catalog.ts";
 import { CELL_MAX } from "../../engine/cells.ts";
 import {
   accountsByEmail,
@@ -155,14 +155,21 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
     answers: { 200: HOLD_TYPES },
     problems: [400, 403],
     handle: ({ services, caller }) =>
-      answer(200, holdTypesOf(callersOrganization(services.engine.state, caller))),
+      answer(
+        200,
+        holdTypesOf(callersOrganization(services.engine.state, caller)).map(holdTypeView),
+      ),
   }),
   commandRoute(BASE, "PUT /api/private/management/v2.0/hold-types/", "replaceHoldTypes", {
     access: Access.TENANT_ORGANIZATION,
     answers: { 200: HOLD_TYPES },
-    show: (holdTypes) => answer(200, holdTypes),
+    show: (holdTypes) => answer(200, holdTypes.map(holdTypeView)),
   }),
 ];
+
+function holdTypeView({ name, ttlSeconds, maxSeconds = ttlSeconds ?? undefined }: HoldTypeRow) {
+  return { name, ttlSeconds, maxSeconds: maxSeconds ?? null };
+}
 
 function viewOf({ keys }: Services, organization: OrganizationRow) {
   return organizationView(organization, keys.privateKey(organization));

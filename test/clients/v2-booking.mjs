@@ -1,7 +1,7 @@
 // Topics of the v2 client: the booking commands, and repeated requests.
 
 import assert from "node:assert/strict";
-import { done, isFalse, isTrue, page, problem, step } from "./v2-kit.mjs";
+import { done, invalid, isFalse, isTrue, page, problem, step } from "./v2-kit.mjs";
 import { area, book, counts, inState, onSale, seats, seatsOf } from "./v2-stage.mjs";
 
 export async function bookings(world) {
@@ -40,6 +40,20 @@ export async function bookings(world) {
     assert.equal(total.locked, 2);
     assert.equal(bySection.find(({ name }) => name === "Stalls").locked, 2);
     isTrue(await call("unlock", [three, four], ann));
+  });
+  await step("a hold is extended as far as its type allows", async () => {
+    isTrue(await call("lock", [three, four], ann));
+    const extend = (more) =>
+      api.post(`/booking/extend?eventId=${show.id}`, { seconds: 60, ...more });
+    const held = done(await extend({ sessionId: "ann" }));
+    assert.deepEqual(
+      held.seats.map(({ id, state, expiresAt }) => [id, state, expiresAt]),
+      [three, four].map((id) => [id, "LOCKED", held.until]),
+    );
+    const errors = [{ field: "sessionId", rejectedValue: "bob", code: "NOT_FOUND" }];
+    problem(await extend({ sessionId: "bob" }), 400, "INVENTORY_NOT_AVAILABLE", errors);
+    invalid(await extend({}), "seats");
+    isTrue(await call("unlock", [three, four], { ...ann, fence: held.seats[0].fence }));
   });
   await step("a refusal names every refused seat and changes nothing", async () => {
     isTrue(await call("lock", [one]));

@@ -321,8 +321,9 @@ inHall("an organization that is disabled for booking is refused every booking co
 
 // Booking requests refused in any state of the inventory.
 
+const ANY_CALL = { otherFence: null, respectsSession: false };
 const errorsOf = (selection: StateSelection) =>
-  checkSelection(selection, { otherFence: null }).map(({ field, code }) => `${field} ${code}`);
+  checkSelection(selection, ANY_CALL).map(({ field, code }) => `${field} ${code}`);
 
 test("every error of a request is reported with its field", () => {
   const seat = (id: number, capacity?: number) => ({ id, capacity });
@@ -353,7 +354,7 @@ test("every error of a request is reported with its field", () => {
 });
 
 test("a request without seats and areas is told what to name", () => {
-  const [error] = checkSelection({}, { otherFence: null });
+  const [error] = checkSelection({}, ANY_CALL);
   expect(error?.message).toBe("must name a seat, unless groupOfSeats names an area");
 });
 

@@ -48,6 +48,7 @@ function openHouse({ must, scene }: Builder, tenant: Caller, name: string): Hous
           heldPerSession: 0,
           heldPerEvent: 0,
           holdTypes: new Map(),
+          maxSeconds: new Map(),
         });
       },
     }),

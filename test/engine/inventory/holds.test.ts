@@ -218,7 +218,12 @@ test("the first expired hold is due, in a tie the lower slot, whatever came and 
   const ends = new Map<number, number>();
   for (let timeMs = 1; timeMs < 6_000; timeMs++) {
     const slot = random.below(40);
-    if (ends.has(slot) || random.once(3)) {
+    const endMs = ends.get(slot);
+    if (endMs !== undefined && random.once(2)) {
+      const laterMs = Math.max(endMs, timeMs) + random.below(90);
+      queues.postpone(slot, laterMs);
+      ends.set(slot, laterMs);
+    } else if (ends.has(slot) || random.once(3)) {
       queues.remove(slot);
       ends.delete(slot);
     } else {

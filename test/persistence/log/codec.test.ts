@@ -12,6 +12,7 @@ import {
   type CatalogRecord,
   type LogRecord,
   type MoveRecord,
+  type ExtensionRecord,
   type PriceRecord,
   RecordType,
 } from "../../../engine/records.ts";
@@ -99,6 +100,21 @@ const price: fc.Arbitrary<PriceRecord> = fc.record(
   },
   plain,
 );
+const extension: fc.Arbitrary<ExtensionRecord> = fc
+  .array(fc.tuple(u32, count), { maxLength: 20 })
+  .chain((holds) =>
+    fc.record(
+      {
+        type: fc.constant(RecordType.EXTENSION),
+        actor: anyActor,
+        partition: u32,
+        session: anyText,
+        holds: fc.constant(Uint32Array.from(holds, ([slot]) => slot)),
+        endsAtMs: fc.constant(Float64Array.from(holds, ([, endMs]) => endMs)),
+      },
+      plain,
+    ),
+  );
 /** MessagePack readers rename `__proto__`: it would change the prototype. */
 const member = fc.string().filter((name) => name !== "__proto__");
 const value = fc.jsonValue().map(asLiteral).filter(hasPlainNames);
@@ -132,7 +148,10 @@ function hasPlainNames(json: unknown): boolean {
 }
 
 test("decoded records equal the encoded ones, in order", () => {
-  const entry = fc.record({ timeMs: count, record: fc.oneof(move, price, catalog) }, plain);
+  const entry = fc.record(
+    { timeMs: count, record: fc.oneof(move, price, extension, catalog) },
+    plain,
+  );
   fc.assert(
     fc.property(fc.array(entry, { maxLength: 5 }), (entries) => {
       expect(decode(encode(entries), entries.length)).toStrictEqual(entries);

@@ -32,6 +32,13 @@ test("each call has its result, in the types of the client", async () => {
   expect(await client.directSale({ eventId, seats: booking("", "A3").seats })).toEqual(OK);
   expect(await client.block({ eventId, seats: booking("", "A4").seats })).toEqual(OK);
   expect(await client.unblock({ eventId, seats: booking("", "A4").seats })).toEqual(OK);
+  expect(await client.lock(booking("eve", "A2"))).toEqual(OK);
+  const { eventId: _, ...held } = booking("eve", "A2");
+  const extended = await client.extend({ eventId, ...held, seconds: 60 });
+  expect(extended).toMatchObject({ ok: true, value: { seats: [{ state: "LOCKED" }], areas: [] } });
+  if (extended.ok) expect(extended.value.until).toBe(extended.value.seats[0]?.expiresAt);
+  const { fence } = extended.ok ? extended.value.seats[0]! : { fence: 0 };
+  expect(await client.unlock({ eventId, ...held, fence })).toEqual(OK);
   const refused = await client.lock(booking("bob", "A3"));
   expect(refused).toMatchObject({
     ok: false,

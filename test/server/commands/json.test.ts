@@ -86,6 +86,47 @@ test("a command with invalid members is refused, and the others are carried out"
   expect(await server.states("A1")).toEqual(["LOCKED"]);
 });
 
+test("an extension among other commands → their order, and one key with HTTP", async () => {
+  const stage = await CommandStage.start();
+  const { server } = stage;
+  const client = await stage.open();
+  const { eventId } = server.a;
+  const extend = {
+    n: 2,
+    call: "extend",
+    eventId,
+    sessionId: "ann",
+    seconds: 60,
+    idempotencyKey: "k",
+  };
+  const answers = await client.ask(
+    stage.command(1, "lock", "ann", "A1", "A2"),
+    extend,
+    stage.command(3, "unlock", "ann", "A1"),
+    { ...extend, n: 4, idempotencyKey: "other", sessionId: "bob" },
+    { ...extend, n: 5 },
+  );
+  expect(answers.map(({ n, status }) => [n, status])).toEqual([
+    [1, 200],
+    [2, 200],
+    [3, 200],
+    [4, 400],
+    [5, 200],
+  ]);
+  expect(answers[1]!.body).toMatchObject({ seats: [{ state: "LOCKED" }, { state: "LOCKED" }] });
+  expect(answers[4]!.body).toEqual(answers[1]!.body);
+  const problem = answers[3]!.body as ProblemBody;
+  expect([problem.path, problem.errors[0]!.code]).toEqual([
+    "/api/private/v2.0/booking/extend",
+    "NOT_FOUND",
+  ]);
+  const headers = { "idempotency-key": "k" };
+  const path = `/api/private/v2.0/booking/extend?eventId=${eventId}`;
+  const { sessionId, seconds } = extend;
+  const over = await server.post(path, { seconds, sessionId }, { ...server.a, headers });
+  expect(over.body).toEqual(answers[1]!.body);
+});
+
 test("texts in any form are read, and unknown members are ignored", async () => {
   const stage = await CommandStage.start();
   const { server } = stage;

@@ -191,7 +191,12 @@ test("calls with more keys, events and texts than handles arrive as they were se
     expect(new GatewayProtocol().readFrame(frame, opened, commands)).toBe(sent.length);
     const read = commands.map(({ number, client, call, eventId, body, idempotencyKey }) => {
       const { apiKey } = client!;
-      const said = { kind: CALLS.indexOf(call!) + 1, eventId, selection: body, idempotencyKey };
+      const said = {
+        kind: CALLS.findIndex((known) => known === call) + 1,
+        eventId,
+        selection: body,
+        idempotencyKey,
+      };
       return { n: number, apiKey, from: client!.address(), call, ...said };
     });
     expect(read).toEqual(sent);

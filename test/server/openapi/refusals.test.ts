@@ -327,6 +327,8 @@ const booking = guarded.filter(
 );
 /** Calls that compare the prices that the buyer was shown. */
 const isGuarded = new Set(["lockSeats", "sellSeats", "sellDirectly"]);
+/** A seat in the state that a call compares the fence of. */
+const FENCED: Readonly<Record<string, string>> = { revertSale: "A3", unblockSeats: "A4" };
 const booked = booking.map((operation) => [operation.text.id, operation] as const);
 
 test.each(booked)("%s refuses with the codes of errors[] that it documents", async (_, call) => {
@@ -339,7 +341,9 @@ test.each(booked)("%s refuses with the codes of errors[] that it documents", asy
   world.must("unassignPrices", a.caller, { eventId: a.eventId, body: unpriced });
   await server.book("lock", "ann", "B2");
   const selection = server.selection("ann", "A1", "A2", "A3", "A4", "B1", "B2", "Pit:101");
-  const body = { ...selection, seats: [...selection.seats!, { id: 999_999 }] };
+  // An extension names places by their hold.
+  const more = call.text.id === "extendHolds" ? { groupOfSeats: null, seconds: 60 } : {};
+  const body = { ...selection, seats: [...selection.seats!, { id: 999_999 }], ...more };
   const path = targetFor(call.route, a);
   const reply = await server.post(path, body);
   expect(reply.body.errorCode).toBe("INVENTORY_NOT_AVAILABLE");
@@ -347,12 +351,18 @@ test.each(booked)("%s refuses with the codes of errors[] that it documents", asy
   const priced = server.selection("ann", isSale ? "B2" : "A5");
   const expecting = { ...priced, priceIds: { [priced.seats![0]!.id]: 1 } };
   const repriced = isGuarded.has(call.text.id) && (await server.post(path, expecting));
+  const fenced = FENCED[call.text.id];
+  const stale =
+    fenced === undefined
+      ? []
+      : (await server.post(path, { ...server.selection(null, fenced), fence: 1 })).body.errors;
   world.change({ heldPerEvent: 1 });
-  const beyond = { seats: [{ id: a.labels.idOf("A6") }], sessionId: "ann" };
+  const beyond = { seats: [{ id: a.labels.idOf("A6") }], sessionId: "ann", ...more };
   // Of calls that it does not concern, it names nothing.
   const limited = (await server.post(path, beyond)).body.errors ?? [];
   const changed = repriced === false ? [] : repriced.body.errors;
-  const codes = new Set([...reply.body.errors, ...limited, ...changed].map(({ code }) => code));
+  const errors = [...reply.body.errors, ...limited, ...changed, ...stale];
+  const codes = new Set(errors.map(({ code }) => code));
   const { errorCode } = reply.body;
   const documented = call.text.refusals.find((refusal) => refusal.errorCode === errorCode);
   expect([...codes].sort()).toEqual([...documented!.fieldCodes].sort());

@@ -355,6 +355,36 @@ test("a lock, a direct sale or a block with fences is invalid", async () => {
   }
 });
 
+test("a sale of all that a session holds shows what is sold, as it was held at that moment", async () => {
+  const server = new TestServer();
+  const { labels } = server.a;
+  await server.book("lock", "ann", "A3", "A1", "Pit:2");
+  await server.book("lock", "ann", "Pit:1");
+  await server.book("lock", "bob", "A2");
+  const all = { seats: null, groupOfSeats: null, all: true };
+  const checked = await server.post(checkPath(server, "sale"), { sessionId: "ann", all: true });
+  expect(checked.text).toBe("true");
+  const sold = await preferring(server, "sale", [], { ...keyed("k", PREFER), more: all });
+  // The stored answer is a record of its own.
+  const sequence = server.engine.sequence - 1;
+  const seat = { state: "SOLD", fence: sequence };
+  expect(sold.body).toMatchObject({
+    sequence,
+    seats: [
+      { id: labels.idOf("A1"), ...seat },
+      { id: labels.idOf("A3"), ...seat },
+    ],
+    areas: [{ groupOfSeatsId: labels.idOf("Pit"), sold: 3, locked: 0 }],
+  });
+  expect(await server.states("A1", "A2", "A3")).toEqual(["SOLD", "LOCKED", "SOLD"]);
+  const other = await preferring(server, "sale", ["A1"], keyed("k"));
+  expectProblem(other, { status: 422, errorCode: "IDEMPOTENCY_KEY_REUSED" });
+  const nothing = await preferring(server, "sale", [], { more: all });
+  const errors = ["sessionId NOT_FOUND"];
+  expectProblem(nothing, { status: 400, errorCode: "INVENTORY_NOT_AVAILABLE", errors });
+  expect((await preferring(server, "unlock", [], { more: all })).text).toBe("true");
+});
+
 test("fences that are no numbers, or of other seats, are invalid", async () => {
   const server = new TestServer();
   const refusal = async (fences: unknown) => {

@@ -23,6 +23,8 @@ export interface BookingRequest {
   fence: number | null;
   fromBlocked: boolean;
   toBlocked: boolean;
+  /** Of an unlock or a sale: everything that the session holds. */
+  all: boolean;
   /** By id of a seat or an area. */
   priceIds: Map<number, number>;
 }
@@ -61,12 +63,28 @@ export interface ModelOrganization {
   heldPerSession: number;
   heldPerEvent: number;
   holdTypes: Map<string, number | null>;
+  /** Seconds that a hold may last with extensions, by own hold type. */
+  maxSeconds: Map<string, number>;
+}
+
+export interface ExtendRequest {
+  organization: number;
+  event: string;
+  sessionId: string | null;
+  seats: Choice[];
+  /** True when areas are named, which is an error. */
+  hasAreas: boolean;
+  fences: Map<number, number>;
+  fence: number | null;
+  seconds: number;
 }
 
 export interface Hold {
   /** The number of the record of its lock. */
   fence: number;
   session: string | null;
+  holdType: string;
+  sinceMs: number;
   /** Null for never. */
   untilMs: number | null;
 }

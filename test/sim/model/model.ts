@@ -8,6 +8,7 @@ import {
   type Answer,
   type BookingRequest,
   type Choice,
+  type ExtendRequest,
   COMPARES_HOLDS,
   COMPARES_RECORDS,
   type Hold,
@@ -46,24 +47,29 @@ export class Model {
   readonly events = new Map<string, ModelEvent>();
 
   /** @param sequence - The number of the record written by a grant. */
-  book(request: BookingRequest, nowMs: number, sequence: number): Answer {
-    this.expire(request.event, nowMs);
-    const organization = this.organizations.get(request.organization)!;
-    const bad = this.#badFields(request, organization);
+  book(asked: BookingRequest, nowMs: number, sequence: number): Answer {
+    this.expire(asked.event, nowMs);
+    const organization = this.organizations.get(asked.organization)!;
+    const bad = this.#badFields(asked, organization);
     if (bad.length > 0)
       return refusal(
         "VALIDATION_FAILED",
         bad.map((field) => ({ field, code: "", value: null })),
       );
-    const event = this.events.get(request.event);
-    if (event?.organization !== request.organization) return refusal("EVENT_ACCESS_DENIED");
-    const { word } = request;
+    const event = this.events.get(asked.event);
+    if (event?.organization !== asked.organization) return refusal("EVENT_ACCESS_DENIED");
+    const { word } = asked;
     if (!organization.bookingEnabled) return refusal("ORGANIZATION_DISABLED");
     if ((word === "sale" || word === "revertsale") && !organization.salesControl) {
       return refusal("SALES_CONTROL_REQUIRED");
     }
     if (["lock", "sale", "directsale"].includes(word) && event.status !== "PUBLISHED") {
       return refusal("EVENT_NOT_PUBLISHED");
+    }
+    const request = isOfAll(asked) ? { ...asked, ...allHeld(event, asked.sessionId) } : asked;
+    if (request.seats.length + request.areas.length === 0) {
+      const none = { field: "sessionId", code: "NOT_FOUND", value: asked.sessionId };
+      return word === "unlock" ? TRUE : refusal("INVENTORY_NOT_AVAILABLE", [none]);
     }
     const refused = [...seatProblems(event, request), ...areaProblems(event, request)];
     const unknown = refused.some(({ code }) => code === "NOT_FOUND");
@@ -85,7 +91,12 @@ export class Model {
   #badFields(request: BookingRequest, organization: ModelOrganization): string[] {
     const { seats, areas, holdType, word } = request;
     const fields: string[] = [];
-    if (seats.length + areas.length === 0) fields.push("seats");
+    if (isOfAll(request)) {
+      if (request.sessionId === null) fields.push("sessionId");
+      if (seats.length > 0) fields.push("seats");
+      if (areas.length > 0) fields.push("groupOfSeats");
+      if (request.fence !== null) fields.push("fence");
+    } else if (seats.length + areas.length === 0) fields.push("seats");
     const twice = (choices: Choice[], name: string) => {
       choices.forEach(({ id }, i) => {
         if (choices.findIndex((other) => other.id === id) < i) fields.push(`${name}[${i}].id`);
@@ -126,7 +137,8 @@ export class Model {
     const { word, sessionId } = request;
     const ttl = this.#ttlOf(this.organizations.get(request.organization)!, request.holdType);
     const untilMs = typeof ttl === "number" ? nowMs + ttl * 1_000 : null;
-    const hold: Hold = { fence, session: sessionId, untilMs };
+    const holdType = request.holdType ?? "CART";
+    const hold: Hold = { fence, session: sessionId, holdType, sinceMs: nowMs, untilMs };
     const isKept = request.toBlocked && (word === "unlock" || word === "revertsale");
     const to = isKept ? "BLOCKED" : TO[word];
     for (const { id } of request.seats) {
@@ -150,6 +162,54 @@ export class Model {
       if (word === "lock") area.held.push({ hold, places: capacity! });
       else area[to.toLowerCase() as "active"] += capacity!;
     }
+  }
+
+  extend(request: ExtendRequest, nowMs: number): Answer {
+    this.expire(request.event, nowMs);
+    const { sessionId, seats, fence, fences, seconds } = request;
+    const organization = this.organizations.get(request.organization)!;
+    const bad: string[] = [];
+    if (request.hasAreas) bad.push("groupOfSeats");
+    if (seats.length === 0 && fence === null && sessionId === null) bad.push("seats");
+    seats.forEach(({ id, capacity }, i) => {
+      if (seats.findIndex((other) => other.id === id) < i) bad.push(`seats[${i}].id`);
+      if (capacity !== null && capacity !== undefined) bad.push(`seats[${i}].capacity`);
+    });
+    for (const id of fences.keys()) {
+      if (!seats.some((seat) => seat.id === id)) bad.push(`fences[${id}]`);
+    }
+    if (bad.length > 0) {
+      const refused = bad.map((field) => ({ field, code: "", value: null }));
+      return refusal("VALIDATION_FAILED", refused);
+    }
+    const event = this.events.get(request.event);
+    if (event?.organization !== request.organization) return refusal("EVENT_ACCESS_DENIED");
+    if (!organization.bookingEnabled) return refusal("ORGANIZATION_DISABLED");
+    if (event.status !== "PUBLISHED") return refusal("EVENT_NOT_PUBLISHED");
+    const asSale = {
+      all: false,
+      fromBlocked: false,
+      toBlocked: false,
+      priceIds: new Map<number, number>(),
+    };
+    const sale = { ...request, ...asSale, word: "sale" as const, areas: [], holdType: null };
+    const refused = seatProblems(event, sale);
+    if (refused.length > 0) return refusal("INVENTORY_NOT_AVAILABLE", refused);
+    const named = seats.map(({ id }) => event.seats.get(id)!.hold!);
+    const holds = seats.length > 0 ? named : holdsOf(event).filter((hold) => mayUse(hold, sale));
+    if (holds.length === 0) {
+      const field = fence === null ? "sessionId" : "fence";
+      const none = { field, code: "NOT_FOUND", value: fence ?? sessionId };
+      return refusal("INVENTORY_NOT_AVAILABLE", [none]);
+    }
+    for (const hold of new Set(holds)) {
+      const { holdType, sinceMs, untilMs } = hold;
+      const max = organization.maxSeconds.get(holdType);
+      if (untilMs === null || max === undefined) continue;
+      const endMs = Math.min(nowMs + seconds * 1_000, sinceMs + max * 1_000);
+      if (endMs > untilMs) replaceHold(event, hold, { ...hold, untilMs: endMs }, nowMs);
+    }
+    return TRUE;
   }
 
   /** Ends expired holds. @param left - Holds for whose end the log had no space yet. */
@@ -325,6 +385,39 @@ function cloneEvent(event: ModelEvent): ModelEvent {
     seats: new Map([...event.seats].map(([id, seat]) => [id, { ...seat }])),
     areas: new Map(areas),
   };
+}
+
+function isOfAll({ all, word }: BookingRequest): boolean {
+  return all && COMPARES_HOLDS.has(word);
+}
+
+/** By id. */
+function allHeld(event: ModelEvent, session: string | null): { seats: Choice[]; areas: Choice[] } {
+  const seats = [...event.seats.values()].filter(({ hold }) => hold?.session === session && hold);
+  const areas = [...event.areas].flatMap(([id, { held }]) => {
+    const own = held.filter(({ hold }) => hold.session === session);
+    const capacity = own.reduce((sum, { places }) => sum + places, 0);
+    return capacity === 0 ? [] : [{ id, capacity }];
+  });
+  const byId = (a: Choice, b: Choice) => a.id - b.id;
+  return { seats: seats.map(({ id }) => ({ id })).sort(byId), areas: areas.sort(byId) };
+}
+
+function holdsOf(event: ModelEvent): Hold[] {
+  const ofSeats = [...event.seats.values()].flatMap(({ hold }) => hold ?? []);
+  return [
+    ...ofSeats,
+    ...[...event.areas.values()].flatMap(({ held }) => held.map(({ hold }) => hold)),
+  ];
+}
+
+function replaceHold(event: ModelEvent, before: Hold, after: Hold, nowMs: number): void {
+  for (const seat of event.seats.values()) {
+    if (seat.hold?.fence === before.fence) Object.assign(seat, { hold: after, updatedMs: nowMs });
+  }
+  for (const { held } of event.areas.values()) {
+    for (const each of held) if (each.hold.fence === before.fence) each.hold = after;
+  }
 }
 
 function refusal(answer: string, refused: Refused[] = []): Answer {

@@ -61,7 +61,10 @@ export function areaProblems(event: ModelEvent, request: BookingRequest): Refuse
   });
 }
 
-export function mayUse(hold: Hold, { sessionId, fence }: BookingRequest): boolean {
+export function mayUse(
+  hold: Hold,
+  { sessionId, fence }: Pick<BookingRequest, "sessionId" | "fence">,
+): boolean {
   const isOwn = sessionId === null || hold.session === sessionId;
   return isOwn && (fence === null || hold.fence === fence);
 }

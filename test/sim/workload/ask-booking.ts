@@ -3,6 +3,7 @@ import type { Caller } from "../../../engine/bodies.ts";
 import {
   type BookingRequest,
   type Choice,
+  type ExtendRequest,
   COMPARES_HOLDS,
   COMPARES_RECORDS,
   FROM,
@@ -21,6 +22,15 @@ const WORDS: readonly Word[] = [
   ...(["lock", "lock", "lock", "lock", "sale", "sale"] as const),
   ...(["unlock", "revertsale", "directsale", "block", "unblock"] as const),
 ];
+const NOTHING = {
+  seats: [],
+  areas: [],
+  fences: new Map<number, number>(),
+  fence: null,
+  fromBlocked: false,
+  priceIds: new Map<number, number>(),
+};
+
 /** @returns null if there is no event. */
 export function askBooking(scene: Scene, house: House): Ask | null {
   const { random, model } = scene;
@@ -29,6 +39,8 @@ export function askBooking(scene: Scene, house: House): Ask | null {
   const event = model.events.get(eventId)!;
   const { caller, isForeign } = callerFor(scene, house, 40);
   const asked = random.once(100) ? UNKNOWN_EVENT : eventId;
+  if (scene.hasGuards && random.once(12))
+    return askExtend(scene, event, { caller, isForeign, asked });
   const word = random.pick(WORDS);
   const seats = chooseSeats(scene, event, word);
   const areas = random.once(3) || seats.length === 0 ? chooseAreas(scene, event) : [];
@@ -39,14 +51,19 @@ export function askBooking(scene: Scene, house: House): Ask | null {
   const of = { word, organization, event: asked };
   const fences = chooseFences(scene, event, word, seats);
   const guards = chooseGuards(scene, event, word, [...seats, ...areas]);
-  const request: BookingRequest = { ...of, sessionId, holdType, seats, areas, fences, ...guards };
-  const { fence, fromBlocked, toBlocked, priceIds } = guards;
+  const all = scene.hasGuards && random.once(8);
+  // Beside all nothing is named, but once in a while.
+  const named = all && !random.once(8) ? NOTHING : { seats, areas, fences, ...guards };
+  const { toBlocked } = guards;
+  const request: BookingRequest = { ...of, sessionId, holdType, all, ...named, toBlocked };
+  const { fence, fromBlocked, priceIds } = named;
   const body = {
     sessionId,
     holdType,
-    seats,
-    groupOfSeats: areas,
-    fences: fences.size === 0 ? null : Object.fromEntries(fences),
+    seats: named.seats,
+    groupOfSeats: named.areas,
+    fences: named.fences.size === 0 ? null : Object.fromEntries(named.fences),
+    ...(all ? { all } : {}),
     ...(fence === null ? {} : { fence }),
     ...(fromBlocked ? { fromBlocked } : {}),
     ...(toBlocked ? { toBlocked } : {}),
@@ -56,6 +73,45 @@ export function askBooking(scene: Scene, house: House): Ask | null {
     command: commandOf(word, caller, { eventId: asked, body }),
     isForeign: isForeign || asked === UNKNOWN_EVENT,
     twin: (): Twin => ({ expect: (twin, ...at) => twin.book(request, ...at) }),
+  };
+}
+
+interface Asking {
+  readonly caller: Caller;
+  readonly isForeign: boolean;
+  /** The id of the event. */
+  readonly asked: string;
+}
+
+/** Holds by their seats, by their number or by their session; now and then of another one. */
+function askExtend(scene: Scene, event: ModelEvent, { caller, isForeign, asked }: Asking): Ask {
+  const { random } = scene;
+  const byFence = random.once(3);
+  const seats = random.once(2) ? chooseSeats(scene, event, "sale") : [];
+  const fences = chooseFences(scene, event, "sale", seats);
+  const { fence } = chooseGuards(scene, event, "sale", [...seats, ...chooseAreas(scene, event)]);
+  const request: ExtendRequest = {
+    organization: caller.organizationId,
+    event: asked,
+    sessionId: random.pick(SESSIONS),
+    seats,
+    hasAreas: random.once(60),
+    fences,
+    fence: byFence ? fence : null,
+    seconds: 1 + random.below(random.once(2) ? 120 : 4_000),
+  };
+  const body = {
+    sessionId: request.sessionId,
+    seats,
+    ...(request.hasAreas ? { groupOfSeats: [] } : {}),
+    fence: request.fence,
+    fences: fences.size === 0 ? null : Object.fromEntries(fences),
+    seconds: request.seconds,
+  };
+  return {
+    command: commandOf("extend", caller, { eventId: asked, body }),
+    isForeign: isForeign || asked === UNKNOWN_EVENT,
+    twin: (): Twin => ({ expect: (twin, nowMs) => twin.extend(request, nowMs) }),
   };
 }
 

@@ -108,7 +108,10 @@ function askStatus(scene: Scene, house: House, eventId: string): Ask {
   };
 }
 
-export function askSettings({ random, hasLimits }: Scene, { caller, tenant }: House): Ask {
+export function askSettings(
+  { random, hasLimits, hasGuards }: Scene,
+  { caller, tenant }: House,
+): Ask {
   const { organizationId } = caller;
   if (random.once(3)) {
     const body = [
@@ -116,12 +119,22 @@ export function askSettings({ random, hasLimits }: Scene, { caller, tenant }: Ho
       { name: "LONG", ttlSeconds: random.once(2) ? null : 3_600 },
       { name: "CART", ttlSeconds: 300 },
     ].slice(0, random.below(4));
+    const maxSeconds = new Map<string, number>();
+    for (const { name, ttlSeconds } of hasGuards ? body : []) {
+      if (ttlSeconds !== null && !random.once(4)) {
+        maxSeconds.set(name, ttlSeconds + random.below(2 * ttlSeconds));
+      }
+    }
+    const types = body.map((type) => {
+      const max = maxSeconds.get(type.name);
+      return max === undefined ? type : { ...type, maxSeconds: max };
+    });
     return {
-      command: commandOf("replaceHoldTypes", caller, { body }),
+      command: commandOf("replaceHoldTypes", caller, { body: types }),
       twin: () => ({
         effect: (model) => {
           const holdTypes = new Map(body.map(({ name, ttlSeconds }) => [name, ttlSeconds]));
-          model.organizations.get(organizationId)!.holdTypes = holdTypes;
+          Object.assign(model.organizations.get(organizationId)!, { holdTypes, maxSeconds });
         },
       }),
     };
