@@ -123,8 +123,8 @@ function* effectsOf(
     const event = events.get(eventId ?? "");
     if (event !== undefined) yield [event, table === "events" ? "deleteevent" : "deleteprice"];
   }
-  for (const { table, row } of puts) {
-    if (table === "events") yield [row, "event"];
+  for (const { table, row, isUnshown } of puts) {
+    if (table === "events" && isUnshown !== true) yield [row, "event"];
     if (table === "layouts") for (const event of ofSchema(row.id)) yield [event, "layout"];
     const event = table === "prices" && events.get(row.eventId);
     if (event) yield [event, "prices"];

@@ -34,6 +34,7 @@ import {
   openObject,
   optional,
   ORGANIZATION_TYPE,
+  ORPHAN_MODE,
   orNull,
   RECORD,
   type Shape,
@@ -293,6 +294,7 @@ export const ORGANIZATION_CHANGE = object({ id: LONG, ...ORGANIZATION_MEMBERS })
 /** The new members of an organization. */
 export type OrganizationChange = TypeOf<typeof ORGANIZATION_CHANGE>;
 
+const PERCENT = integer({ minimum: 1, maximum: 100 });
 /** Limits of an organization; 0 for none. */
 const LIMIT = optional(integer({ minimum: 0, maximum: ORGANIZATION_LIMIT_MAX }));
 export const LIMITS = {
@@ -305,11 +307,25 @@ export const SETTINGS = object({
   salesControl: optional(BOOLEAN),
   bookingEnabled: optional(BOOLEAN),
   orphanPrevention: optional(BOOLEAN),
+  orphanMode: optional(ORPHAN_MODE),
+  orphanUntilSold: optional(PERCENT),
   protectSales: optional(BOOLEAN),
   ...LIMITS,
 });
-/** The settings to change; the others stay. */
+/** The settings to change; the others stay. With null, `orphanUntilSold` becomes none. */
 export type SettingsBody = TypeOf<typeof SETTINGS>;
+
+export const EVENT_RULES = object({
+  orphanMode: optional(ORPHAN_MODE),
+  orphanUntilSold: optional(PERCENT),
+  heldPerSession: LIMIT,
+  heldPerEvent: LIMIT,
+});
+/**
+ * The event's own rules: all of them. A missing one is that of the organization; `orphanUntilSold`
+ * goes with `orphanMode`. A limit of 0 is none.
+ */
+export type EventRulesBody = TypeOf<typeof EVENT_RULES>;
 
 const HOLD_TYPE = object({
   name: text({ minLength: 1, ...HOLD_TYPE_LIMITS }),

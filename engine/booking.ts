@@ -9,7 +9,7 @@ import {
   STATE_SELECTION,
   type StateSelection,
 } from "./bodies.ts";
-import type { EventRow, HoldTypeRow, OrganizationRow, PriceRow } from "./catalog.ts";
+import type { EventRow, HoldTypeRow, OrganizationRow, OrphanMode, PriceRow } from "./catalog.ts";
 import { command } from "./command.ts";
 import { AREA_CAPACITY_MAX, NONE, OBJECTS_PER_REQUEST_MAX } from "./constants.ts";
 import type { Holds } from "./inventory/holds.ts";
@@ -24,6 +24,7 @@ import {
   refuseEvent,
 } from "./queries/access.ts";
 import { ActorKind, type MoveRecord, RecordType } from "./records.ts";
+import { type HeldLimits, limitsOf, orphanModeNow } from "./rules.ts";
 import {
   type Decision,
   duplicate,
@@ -72,11 +73,12 @@ function decideBooking(
   const inventory = findInventory(state, event, selection, rules);
   if (inventory.errors.length > 0) return refuseInventory(rules, inventory.errors);
   if (isLock) {
-    const beyond = findBeyondLimits(partition.holds, organization, body);
+    const beyond = findBeyondLimits(partition.holds, limitsOf(organization, event), body);
     if (beyond.length > 0) return refuseInventory(rules, beyond);
   }
-  if (rules.preventsOrphans && organization.orphanPrevention) {
-    const orphans = findOrphans(partition, inventory.requested);
+  const mode = rules.preventsOrphans ? orphanModeNow(organization, event, partition) : "off";
+  if (mode !== "off") {
+    const orphans = findOrphans(partition, inventory.requested, mode);
     if (orphans.length > 0) {
       const detail = "The request would leave a single seat alone: take it too, or choose others.";
       return refuse(Result.ORPHAN_SEAT, detail, orphans);
@@ -752,7 +754,7 @@ const NO_ERRORS: readonly FieldError[] = [];
  */
 function findBeyondLimits(
   holds: Holds,
-  { heldPerSession, heldPerEvent }: OrganizationRow,
+  { heldPerSession, heldPerEvent }: HeldLimits,
   selection: StateSelection,
 ): readonly FieldError[] {
   if (heldPerSession === undefined && heldPerEvent === undefined) return NO_ERRORS;
@@ -821,7 +823,11 @@ function holdEndMs({ ttlSeconds }: HoldTypeRow, timeMs: number): number {
  * @returns One error for each requested seat beside each would-be orphan.
  * Cost: O(seats) in the request, usually 2.
  */
-function findOrphans(partition: Partition, seats: Uint32Array): FieldError[] {
+function findOrphans(
+  partition: Partition,
+  seats: Uint32Array,
+  mode: Exclude<OrphanMode, "off">,
+): FieldError[] {
   const { previousSeat, nextSeat, seatIds } = partition.layout;
   const requested = new Set(seats);
   const errors: FieldError[] = [];
@@ -832,6 +838,7 @@ function findOrphans(partition: Partition, seats: Uint32Array): FieldError[] {
       if (!staysActive(partition, requested, neighbour)) continue;
       const other = otherNeighbour(partition, neighbour, seat);
       if (staysActive(partition, requested, other)) continue;
+      if (mode === "lenient" && isLastOfStretch(partition, requested, neighbour)) continue;
       errors.push({
         field: `seats[${i}].id`,
         code: "ORPHAN_SEAT",
@@ -846,6 +853,25 @@ function findOrphans(partition: Partition, seats: Uint32Array): FieldError[] {
 /** ACTIVE now and after the request. */
 function staysActive(partition: Partition, requested: ReadonlySet<number>, seat: number): boolean {
   return seat !== NONE && partition.state[seat] === SeatState.ACTIVE && !requested.has(seat);
+}
+
+/**
+ * True when the request takes all other seats of the stretch: ACTIVE neighbours in a line, before
+ * it. Then any choice of as many seats there leaves one. Cost: O(stretch).
+ */
+function isLastOfStretch(
+  { layout, state }: Partition,
+  requested: ReadonlySet<number>,
+  seat: number,
+): boolean {
+  for (const links of [layout.previousSeat, layout.nextSeat]) {
+    for (let next = links[seat]!; next !== NONE; next = links[next]!) {
+      const isTaken = requested.has(next);
+      if (!isTaken && state[next] === SeatState.ACTIVE) return false;
+      if (!isTaken) break;
+    }
+  }
+  return true;
 }
 
 function otherNeighbour({ layout }: Partition, seat: number, neighbour: number): number {

@@ -8,7 +8,7 @@ import { PRICES_PER_EVENT_MAX } from "./constants.ts";
 import type { LayoutDocument } from "./layout/document.ts";
 import type { Layout } from "./layout/layout.ts";
 import { PackedLayout } from "./layout/packed.ts";
-import { jsonBytes, type TypeOf, type WEBHOOK_TYPE } from "./schema.ts";
+import { jsonBytes, type ORPHAN_MODE, type TypeOf, type WEBHOOK_TYPE } from "./schema.ts";
 import { type ReplyRow, rowInMemory, StoredReplies } from "./stored-replies.ts";
 import { type ZoneAssignmentRow, type ZoneChange, ZoneTable } from "./layout/zones.ts";
 
@@ -39,6 +39,19 @@ export interface HoldTypeRow {
   readonly maxSeconds?: number;
 }
 
+export type OrphanMode = TypeOf<typeof ORPHAN_MODE>;
+
+/** Own rules of an event. A missing one is that of the organization. */
+export interface EventRules {
+  readonly orphanMode?: OrphanMode;
+  /** Percent of the seats; of an own `orphanMode`. */
+  readonly orphanUntilSold?: number;
+  /** 0 for no limit. */
+  readonly heldPerSession?: number;
+  /** 0 for no limit. */
+  readonly heldPerEvent?: number;
+}
+
 export interface OrganizationRow {
   readonly id: number;
   readonly tenantId: number;
@@ -56,6 +69,10 @@ export interface OrganizationRow {
   /** Milliseconds since 1970: the last change of `bookingEnabled`; 0 before the first. */
   readonly bookingChangedAtMs: number;
   readonly orphanPrevention: boolean;
+  /** Of an organization with `orphanPrevention`; a missing one is strict. */
+  readonly orphanMode?: "lenient";
+  /** Percent of the seats of an event, from which on single seats may be left alone. */
+  readonly orphanUntilSold?: number;
   /** An event with held or sold inventory is not deleted without `force`. */
   readonly protectSales: boolean;
   /** Seats and places held by one session in an event, at most. A missing limit is none. */
@@ -211,6 +228,8 @@ export interface EventRow {
   readonly statusChangedAtMs: number;
   readonly publishedAtMs: number | null;
   readonly seriesId: number | null;
+  /** Its own rules; absent without any. */
+  readonly rules?: EventRules;
 }
 
 export interface PriceRow {
@@ -268,6 +287,8 @@ export type CatalogPut = {
     readonly table: T;
     readonly row: RowOf<T>;
     readonly made?: T extends "layouts" ? MadeLayout : never;
+    /** The event is shown as before. */
+    readonly isUnshown?: T extends "events" ? true : never;
   };
 }[TableName];
 

@@ -180,6 +180,11 @@ export const PASSWORD: Shape<string> = text({
 export const CAPACITY: Shape<number> = integer({ minimum: 0, maximum: AREA_CAPACITY_MAX });
 export const NUMBER_OR_NULL: Shape<number | null> = orNull(number());
 export const EVENT_STATUS = oneOf(["DRAFT", "PUBLISHED", "ARCHIVED"]);
+/**
+ * Refusals of requests that would leave a single ACTIVE seat alone: none; all; or all but those that
+ * take every other seat of their stretch, so that no choice of as many seats there leaves none.
+ */
+export const ORPHAN_MODE = oneOf(["off", "strict", "lenient"]);
 /** Webhook topics: changes of places, expired holds, sold out, status of the event. */
 export const WEBHOOK_TYPE = oneOf(["change", "expired", "soldout", "status"]);
 export const ORGANIZATION_TYPE = oneOf(["VENUE", "DEFAULT"]);

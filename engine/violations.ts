@@ -29,7 +29,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   maxProperties: ["SIZE", (count) => `must have at most ${String(count)} members`],
   minimum: ["RANGE", (limit) => `must be at least ${String(limit)}`],
   maximum: ["RANGE", (limit) => `must be at most ${String(limit)}`],
-  enum: ["ENUM", (values) => `must be one of ${[values].flat().join(", ")}`],
+  enum: ["ENUM", (values) => `must be one of ${namesIn(values as readonly unknown[])}`],
   format: ["FORMAT", (format) => FORMAT_MESSAGES[String(format)] ?? "is not well formed"],
 };
 
@@ -69,6 +69,11 @@ export function fieldErrorOf({
   if (keyword === "type" && rejectedValue === null) return missing(field);
   const [code, describe] = RULES[keyword] ?? [keyword.toUpperCase(), () => "is not valid"];
   return { field, code, message: describe(schema), rejectedValue };
+}
+
+/** Null, which stands for a member that is not given, is no name. */
+function namesIn(values: readonly unknown[]): string {
+  return values.filter((value) => typeof value === "string").join(", ");
 }
 
 /** `/seats/0/id` becomes `seats[0].id`. */

@@ -45,6 +45,8 @@ GET ${V2}/events/{id}/changes/ ${READ} 410
 POST ${V2}/events/{id}/stream-tickets 201 400 403 404
 POST ${V2}/events/{id}/clone 201 400 403 404
 POST ${V2}/events/{id}/status ${CHANGE} 409
+PUT ${V2}/events/{id}/rules ${CHANGE}
+GET ${V2}/events/{id}/rules ${READ}
 PUT ${V2}/events/{id}/series ${CHANGE}
 POST ${V2}/series/ 201 400 403
 GET ${V2}/series/ ${LIST}

@@ -255,6 +255,8 @@ const EVENT_OPERATIONS: readonly Operation[] = [
     keep: ({ notes }, event: { id: string }) => void (notes["clonedEvent"] = event.id),
   }),
   operation(`DELETE ${EVENTS}/{id}`, "a clone", ({ notes }) => ({ path: [notes["clonedEvent"]!] })),
+  operation(`GET ${EVENTS}/{id}/rules`, "", theEvent),
+  operation(`PUT ${EVENTS}/{id}/rules`, "", (stage) => ({ ...theEvent(stage), body: {} })),
   operation(`POST ${EVENTS}/{id}/status`, "", (stage) => ({
     ...theEvent(stage),
     body: { status: "ARCHIVED" },

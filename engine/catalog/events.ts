@@ -1,7 +1,7 @@
 /** Events: a schema on sale at a time. Creating an event creates its partition. */
 import { assert } from "../assert.ts";
-import { type Caller, EVENT, EVENT_CHANGE, EVENT_COPY } from "../bodies.ts";
-import type { CatalogPut, EventRow, EventStatus, SeriesRow } from "../catalog.ts";
+import { type Caller, EVENT, EVENT_CHANGE, EVENT_COPY, EVENT_RULES } from "../bodies.ts";
+import type { CatalogPut, EventRow, EventRules, EventStatus, SeriesRow } from "../catalog.ts";
 import { placeInCell } from "../cells.ts";
 import { command, NOT_OWN } from "../command.ts";
 import { NONE } from "../constants.ts";
@@ -36,6 +36,13 @@ import { runsOf } from "./prices.ts";
 
 const { EVENT_BOUND_TO_SERIES, INVALID_STATUS_TRANSITION, INVENTORY_IN_USE, VALIDATION_FAILED } =
   Result;
+
+const RULE_NAMES: Readonly<Record<keyof EventRules, true>> = {
+  orphanMode: true,
+  orphanUntilSold: true,
+  heldPerSession: true,
+  heldPerEvent: true,
+};
 
 type KillAfter = string | null | undefined;
 /** A date-time kept with an event for v1 clients; it has no effect. */
@@ -93,12 +100,14 @@ export const EVENT_COMMANDS = {
       }
       const event = ownRow(events.get(eventId), caller, "event");
       if (isRefused(event)) return event;
+      // The copy follows the organization.
+      const { rules: _rules, ...facts } = event;
       const { name, start, endDate, status } = body;
       const times = timesOf({ start: start ?? event.start, endDate: endDate ?? event.endDate });
       if (isRefused(times)) return times;
       const isPublished = status === "PUBLISHED" && !isDraft(state, event.schemaId);
       const row: EventRow = {
-        ...event,
+        ...facts,
         ...times,
         id: cloneId,
         partition: placeInCell(nextId),
@@ -199,6 +208,23 @@ export const EVENT_COMMANDS = {
         return refuse(INVENTORY_IN_USE, detail);
       }
       return grantChange(state, caller, { removes: removesOfEvent(state, event) }, null);
+    },
+  }),
+
+  /** Replaces the event's own rules. The event is shown as before. */
+  changeEventRules: command({
+    members: { eventId: UUID_KEY, body: EVENT_RULES },
+    refusals: NOT_OWN,
+    decide(state, { caller, eventId, body }) {
+      const event = ownRow(state.catalog.events.get(eventId), caller, "event");
+      if (isRefused(event)) return event;
+      const { rules: _rules, ...facts } = event;
+      const given = Object.entries(body).filter(
+        ([name, value]) => name in RULE_NAMES && value !== null && value !== undefined,
+      );
+      const rules = Object.fromEntries(given) as EventRules;
+      const row: EventRow = given.length === 0 ? facts : { ...facts, rules };
+      return grantChange(state, caller, { puts: [{ table: "events", row, isUnshown: true }] }, row);
     },
   }),
 

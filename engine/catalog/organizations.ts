@@ -57,6 +57,7 @@ import {
 } from "../results.ts";
 import { BOOLEAN, LONG, object, orNull, TEXT, UUID } from "../schema.ts";
 import type { State } from "../state.ts";
+import { orphanModeOf } from "../rules.ts";
 import { accountRow, retire } from "./accounts.ts";
 import {
   type CatalogChange,
@@ -108,18 +109,19 @@ export const ORGANIZATION_COMMANDS = {
   changeSettings: command({
     scope: "tenant",
     members: { organizationId: LONG, body: SETTINGS },
-    refusals: NOT_OWN,
+    refusals: [VALIDATION_FAILED, ...NOT_OWN],
     decide(state, { caller, organizationId, body }, timeMs) {
+      const conflict = orphanConflict(body);
+      if (conflict !== null) return refuseInvalid([conflict]);
       const organization = tenantsOrganization(state, caller, organizationId);
       if (isRefused(organization)) return organization;
       const bookingEnabled = body.bookingEnabled ?? organization.bookingEnabled;
       const isSwitched = bookingEnabled !== organization.bookingEnabled;
       const row: OrganizationRow = {
-        ...withLimits(organization, body),
+        ...withOrphanRules(withLimits(organization, body), body),
         salesControl: body.salesControl ?? organization.salesControl,
         bookingEnabled,
         bookingChangedAtMs: isSwitched ? timeMs : organization.bookingChangedAtMs,
-        orphanPrevention: body.orphanPrevention ?? organization.orphanPrevention,
         protectSales: body.protectSales ?? organization.protectSales,
       };
       assert(row.id === organizationId, "the settings change of the organization that was named");
@@ -285,6 +287,30 @@ function organizationRow(
 }
 
 /** A limit of 0 is none, and leaves no member. */
+/** @returns The contradiction of `orphanPrevention` and `orphanMode`; null for none. */
+function orphanConflict({ orphanMode, orphanPrevention }: SettingsBody): FieldError | null {
+  if ((orphanMode ?? null) === null || (orphanPrevention ?? null) === null) return null;
+  if (orphanPrevention === (orphanMode !== "off")) return null;
+  const message = `contradicts orphanPrevention, which is ${String(orphanPrevention)}: send one of them`;
+  return { field: "orphanMode", code: "CONFLICT", message, rejectedValue: orphanMode };
+}
+
+/** To prevent orphans again is strict; while a mode prevents them, it stays. */
+function withOrphanRules(organization: OrganizationRow, body: SettingsBody): OrganizationRow {
+  const { orphanMode: _orphanMode, orphanUntilSold, ...row } = organization;
+  const before = orphanModeOf(organization);
+  let mode = body.orphanMode ?? before;
+  if (body.orphanPrevention === false) mode = "off";
+  else if (body.orphanPrevention === true && mode === "off") mode = "strict";
+  const untilSold = body.orphanUntilSold === undefined ? orphanUntilSold : body.orphanUntilSold;
+  return {
+    ...row,
+    orphanPrevention: mode !== "off",
+    ...(mode === "lenient" ? { orphanMode: mode } : {}),
+    ...(typeof untilSold === "number" ? { orphanUntilSold: untilSold } : {}),
+  };
+}
+
 function withLimits(organization: OrganizationRow, body: SettingsBody): OrganizationRow {
   const row: Record<string, unknown> = { ...organization };
   for (const name of LIMIT_NAMES) {

@@ -276,9 +276,9 @@ export class Tail {
       if (table === "events") add(this.#partitionOfEvent.get(String(key)));
       if (table === "prices") add(this.#partitionOfPrice.get(Number(key)));
     }
-    for (const { table, row } of puts) {
+    for (const { table, row, isUnshown } of puts) {
       if (table === "prices") add(this.#partitionOfEvent.get(row.eventId));
-      if (table !== "events") continue;
+      if (table !== "events" || isUnshown === true) continue;
       add(row.partition);
       const event = eventOfRow(row, 0);
       const known = touched.get(row.partition);

@@ -7,6 +7,7 @@ import type {
   EventBody,
   EventChange,
   EventCopy,
+  EventRulesBody,
   Extension,
   HoldTypesBody,
   LayoutBody,
@@ -67,6 +68,7 @@ export type {
   AccountRow,
   CloneRow,
   EventRow,
+  EventRules,
   EventStatus,
   HoldTypeRow,
   OrganizationRow,
@@ -98,6 +100,7 @@ export type {
   EventBody,
   EventChange,
   EventCopy,
+  EventRulesBody,
   Extension,
   HoldTypesBody,
   LayoutBody,
@@ -404,6 +407,9 @@ export class Frontrow {
       this.#acting.run("deleteEvent", { eventId, force }),
     changeStatus: (eventId: string, status: EventStatus) =>
       this.#acting.run("changeEventStatus", { eventId, body: { status } }),
+    /** Replaces the event's own rules; a missing one is that of the organization. */
+    changeRules: (eventId: string, body: EventRulesBody) =>
+      this.#acting.run("changeEventRules", { eventId, body }),
     /** Adds an event to a series; null removes it from its series. */
     bind: (eventId: string, seriesId: number | null) =>
       this.#acting.run("bindEvent", { eventId, body: { seriesId } }),

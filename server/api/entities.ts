@@ -24,6 +24,7 @@ import type { AreaAfter, ChangeColumns } from "../../engine/queries/history.ts";
 import type { Booked, HeldFacts } from "../../engine/queries/holds.ts";
 import { type AreaFacts, SEAT_SORTS, type SeatFacts } from "../../engine/queries/seats.ts";
 import { capacitiesOf } from "../../engine/queries/summary.ts";
+import { orphanModeOf, presentRules } from "../../engine/rules.ts";
 import {
   ANYTHING,
   BOOLEAN,
@@ -38,6 +39,7 @@ import {
   object,
   oneOf,
   openObject,
+  ORPHAN_MODE,
   type Optional,
   ORGANIZATION_TYPE,
   orNull,
@@ -72,10 +74,24 @@ const ORGANIZATION_MEMBERS = {
 export const ORGANIZATION = object(ORGANIZATION_MEMBERS);
 export const NEW_ORGANIZATION = object({ ...ORGANIZATION_MEMBERS, secretKey: TEXT });
 
+const RULES = {
+  orphanUntilSold: COUNT_OR_NULL,
+  heldPerSession: COUNT_OR_NULL,
+  heldPerEvent: COUNT_OR_NULL,
+};
+/** The own rules of an event as given, and those that count. */
+export const EVENT_RULES = object({
+  orphanMode: orNull(ORPHAN_MODE),
+  ...RULES,
+  effective: object({ orphanMode: ORPHAN_MODE, ...RULES }),
+});
+
 export const SETTINGS = object({
   salesControl: BOOLEAN,
   bookingEnabled: BOOLEAN,
   orphanPrevention: BOOLEAN,
+  orphanMode: ORPHAN_MODE,
+  orphanUntilSold: COUNT_OR_NULL,
   protectSales: BOOLEAN,
   heldPerSession: whenSet(integer()),
   heldPerEvent: whenSet(integer()),
@@ -439,10 +455,20 @@ export function organizationView(row: OrganizationRow, privateKey: string) {
 }
 
 export function settingsView(row: OrganizationRow) {
-  const { salesControl, bookingEnabled, orphanPrevention, protectSales } = row;
+  const { salesControl, bookingEnabled, orphanPrevention, orphanUntilSold, protectSales } = row;
+  const orphans = { orphanMode: orphanModeOf(row), orphanUntilSold: orphanUntilSold ?? null };
   const { heldPerSession, heldPerEvent, requestsPerSecond, bookingsPerSecond } = row;
   const limits = { heldPerSession, heldPerEvent, requestsPerSecond, bookingsPerSecond };
-  return { salesControl, bookingEnabled, orphanPrevention, protectSales, ...limits };
+  return { salesControl, bookingEnabled, orphanPrevention, ...orphans, protectSales, ...limits };
+}
+
+/** Members without a value are null. */
+export function rulesView({ catalog }: State, event: EventRow) {
+  const organization = catalog.organizations.get(event.organizationId)!;
+  const none = { orphanUntilSold: null, heldPerSession: null, heldPerEvent: null };
+  const { orphanMode, ...present } = presentRules(organization, event);
+  const effective = { orphanMode, ...none, ...present };
+  return { orphanMode: null, ...none, ...event.rules, effective };
 }
 
 export function userView({ id, email, firstName, lastName, organizationIds }: AccountRow) {

@@ -31,11 +31,13 @@ import {
   areaView,
   EVENT,
   EVENT_EXPAND,
+  EVENT_RULES,
   EVENT_SEAT,
   EVENT_SERIES,
   EVENT_STATUS_CHANGE,
   eventExpandView,
   eventView,
+  rulesView,
   seatView,
   SERIES,
   seriesView,
@@ -152,6 +154,20 @@ export const EVENT_ROUTES: readonly Route[] = [
     ...deletion(NO_CONTENT),
     answers: { 204: null },
     problems: problemsOf("deleteEvent"),
+  }),
+  commandRoute(BASE, "PUT /api/private/v2.0/events/{id}/rules", "changeEventRules", {
+    answers: { 200: EVENT_RULES },
+    show: (event, { engine }) => answer(200, rulesView(engine.state, event)),
+  }),
+  route(BASE, "GET /api/private/v2.0/events/{id}/rules", {
+    params: UUID_ID,
+    answers: { 200: EVENT_RULES },
+    problems: [400, 403, 404],
+    handle: (context) => {
+      const event = readEvent(context, context.params.id);
+      if (isRefused(event)) return event;
+      return answer(200, rulesView(context.services.engine.state, event));
+    },
   }),
   commandRoute(BASE, "POST /api/private/v2.0/events/{id}/status", "changeEventStatus", {
     answers: { 200: EVENT_STATUS_CHANGE },

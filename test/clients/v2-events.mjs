@@ -81,6 +81,21 @@ export async function statuses(world) {
       missing(await api.post(`/events/${randomUUID()}/status`, { status: "DRAFT" }));
     },
   );
+  await step("an event has rules of its own", async () => {
+    const rules = `/events/${event.id}/rules`;
+    const own = {
+      orphanMode: "lenient",
+      orphanUntilSold: 90,
+      heldPerSession: 4,
+      heldPerEvent: null,
+    };
+    const set = done(await api.put(rules, own));
+    assert.deepEqual(set, { ...own, effective: { ...own, heldPerEvent: null } });
+    assert.deepEqual(done(await api.get(rules)), set);
+    assert.equal(done(await api.put(rules, {})).orphanMode, null);
+    invalid(await api.put(rules, { orphanMode: "some" }), "orphanMode");
+    missing(await api.get(`/events/${randomUUID()}/rules`));
+  });
 }
 
 export async function clones(world) {

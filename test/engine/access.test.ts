@@ -42,6 +42,7 @@ function commandsOn(named: typeof UNKNOWN, world: World, venue: number) {
     cloneEvent: { eventId, cloneId: NO_EVENT, body: {} },
     deleteEvent: { eventId },
     changeEventStatus: { eventId, body: { status: "ARCHIVED" } },
+    changeEventRules: { eventId, body: { orphanMode: "lenient" } },
     bindEvent: { eventId, body: { seriesId: null } },
     deleteSeries: { seriesId },
     createPrices: { eventId, body: [{ name, eventId }] },

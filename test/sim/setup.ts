@@ -44,7 +44,8 @@ function openHouse({ must, scene }: Builder, tenant: Caller, name: string): Hous
         model.organizations.set(id, {
           salesControl: true,
           bookingEnabled: true,
-          orphanPrevention: false,
+          orphanMode: "off",
+          orphanUntilSold: null,
           heldPerSession: 0,
           heldPerEvent: 0,
           holdTypes: new Map(),

@@ -161,7 +161,7 @@ test.each(SEEDS)(
 );
 
 test("the seeds above have every kind of change", () => {
-  const moves = "lock unlock sale revertsale directsale block unblock expire";
+  const moves = "lock extend unlock sale revertsale directsale block unblock expire";
   const others = "prices deleteprice layout event";
   expect([...calls].sort()).toEqual(`${moves} ${others}`.split(" ").sort());
 });

@@ -147,6 +147,8 @@ test("the settings show the limits that are set, and 0 turns one off", async () 
     salesControl: true,
     bookingEnabled: true,
     orphanPrevention: false,
+    orphanMode: "off",
+    orphanUntilSold: null,
     protectSales: false,
   };
   const limits = { heldPerSession: 8, heldPerEvent: 500, requestsPerSecond: 50 };

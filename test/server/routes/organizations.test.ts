@@ -11,6 +11,7 @@ import {
   NO_ID,
   NOT_FOUND,
   UUID,
+  NOWHERE,
 } from "../wire/wire.ts";
 
 const ORGANIZATIONS = `${MANAGEMENT}/organizations/`;
@@ -248,17 +249,66 @@ test("a change of settings answers with all settings", async () => {
     salesControl: true,
     bookingEnabled: true,
     orphanPrevention: false,
+    orphanMode: "off",
+    orphanUntilSold: null,
     protectSales: false,
   };
   expect((await put({})).body).toEqual(start);
   expect((await put({ salesControl: false })).body).toEqual({ ...start, salesControl: false });
-  const off = { ...start, salesControl: false, bookingEnabled: false, orphanPrevention: true };
+  const strict = { orphanPrevention: true, orphanMode: "strict" };
+  const off = { ...start, salesControl: false, bookingEnabled: false, ...strict };
   const reply = await put({ bookingEnabled: false, orphanPrevention: true });
   expect([reply.status, reply.body]).toEqual([200, off]);
   expectProblem(await put([]), invalid(" TYPE"));
   expectProblem(await put({ salesControl: "no" }), invalid("salesControl TYPE"));
   expect((await put({ bookingEnabled: null })).body).toEqual(off);
   expectProblem(await put({ orphanPrevention: 1 }), invalid("orphanPrevention TYPE"));
+  expectProblem(await put({ orphanMode: "loose" }), invalid("orphanMode ENUM"));
+  for (const percent of [0, 101]) {
+    expectProblem(await put({ orphanUntilSold: percent }), invalid("orphanUntilSold RANGE"));
+  }
+  const contradiction = { orphanPrevention: false, orphanMode: "lenient" };
+  expectProblem(await put(contradiction), invalid("orphanMode CONFLICT"));
+  const lenient = { orphanMode: "lenient", orphanUntilSold: 90 };
+  expect((await put(lenient)).body).toEqual({ ...off, ...lenient });
+  expect((await put({ orphanUntilSold: null })).body).toEqual({ ...off, orphanMode: "lenient" });
+});
+
+test("an event has rules of its own, which are read with those that count", async () => {
+  const server = new TestServer();
+  const { a, b, engine } = server;
+  const path = ({ eventId }: House) => `${V2}/events/${eventId}/rules`;
+  const none = { orphanUntilSold: null, heldPerSession: null, heldPerEvent: null };
+  const nothing = { orphanMode: null, ...none };
+  const start = { ...nothing, effective: { orphanMode: "off", ...none } };
+  expect((await server.get(path(a))).body).toEqual(start);
+  server.world.change({ orphanPrevention: true, orphanUntilSold: 80, heldPerEvent: 9 });
+  const before = engine.state.sequenceOf(server.world.event);
+  const reply = await server.put(path(a), { heldPerSession: 4, heldPerEvent: 0 });
+  const shown = {
+    ...nothing,
+    heldPerSession: 4,
+    heldPerEvent: 0,
+    effective: { orphanMode: "strict", orphanUntilSold: 80, heldPerSession: 4, heldPerEvent: null },
+  };
+  expect([reply.status, reply.body]).toEqual([200, shown]);
+  expect((await server.get(path(a))).body).toEqual(shown);
+  expect(engine.state.sequenceOf(server.world.event)).toBe(before);
+  const odd = { orphanMode: "none", orphanUntilSold: 0, heldPerSession: -1, heldPerEvent: 1.5 };
+  const errors = [
+    "orphanMode ENUM",
+    "orphanUntilSold RANGE",
+    "heldPerSession RANGE",
+    "heldPerEvent TYPE",
+  ];
+  const refused = await server.put<{ errors: { field: string; code: string }[] }>(path(a), odd);
+  const found = refused.body.errors.map(({ field, code }) => `${field} ${code}`);
+  expect(found.toSorted()).toEqual(errors.toSorted());
+  for (const send of [(at: string) => server.get(at), (at: string) => server.put(at, {})]) {
+    expectProblem(await send(path(b)), DENIED);
+    expectProblem(await send(path({ ...a, eventId: NOWHERE })), NOT_FOUND);
+  }
+  expect((await server.put(path(a), {})).body).toMatchObject(nothing);
 });
 
 test("hold types belong to one organization, and are replaced as a whole", async () => {
@@ -271,7 +321,8 @@ test("hold types belong to one organization, and are replaced as a whole", async
     { name: "HOUSE", ttlSeconds: null },
   ];
   const reply = await put(a, types);
-  expect([reply.status, reply.body]).toEqual([200, types]);
+  const shown = types.map((type) => ({ ...type, maxSeconds: type.ttlSeconds }));
+  expect([reply.status, reply.body]).toEqual([200, shown]);
   const lock = (house: House, holdType: string, label: string) => {
     const body = { seats: [{ id: house.labels.idOf(label) }], holdType };
     return server.post(server.bookingPath("lock", house.eventId), body, house);
@@ -289,6 +340,12 @@ const BAD_HOLD_TYPES: readonly (readonly [string, unknown, string])[] = [
   ["a name of 65 characters", [{ name: "x".repeat(65) }], "[0].name SIZE"],
   ["a time of 0", [{ name: "x", ttlSeconds: 0 }], "[0].ttlSeconds RANGE"],
   ["a time of eleven years", [{ name: "x", ttlSeconds: 346_896_000 }], "[0].ttlSeconds RANGE"],
+  [
+    "less time with extensions than without",
+    [{ name: "x", ttlSeconds: 60, maxSeconds: 59 }],
+    "[0].maxSeconds RANGE",
+  ],
+  ["extensions of what does not end", [{ name: "x", maxSeconds: 59 }], "[0].maxSeconds NULL"],
   ["a name twice", [{ name: "x" }, { name: "x" }], "[1].name DUPLICATE"],
   ["101 types", Array.from({ length: 101 }, (_, i) => ({ name: `t${i}` })), " SIZE"],
 ];
@@ -303,14 +360,14 @@ test.each(BAD_HOLD_TYPES)("hold types are refused: %s", async (_, body, error) =
 test("hold types are read with the built-in ones, which the organization may replace", async () => {
   const server = new TestServer();
   const by = actingFor(server.tenantToken, server.a);
-  const reserved = { name: "RESERVED", ttlSeconds: null };
+  const reserved = { name: "RESERVED", ttlSeconds: null, maxSeconds: null };
   expect((await server.get(HOLD_TYPES, by)).body).toEqual([
-    { name: "CART", ttlSeconds: 900 },
+    { name: "CART", ttlSeconds: 900, maxSeconds: 900 },
     reserved,
   ]);
   const own = [
-    { name: "CART", ttlSeconds: 60 },
-    { name: "VIP", ttlSeconds: 5 },
+    { name: "CART", ttlSeconds: 60, maxSeconds: 60 },
+    { name: "VIP", ttlSeconds: 5, maxSeconds: 300 },
   ];
   await server.put(HOLD_TYPES, own, by);
   expect((await server.get(HOLD_TYPES, by)).body).toEqual([reserved, ...own]);

@@ -200,6 +200,7 @@ const EMPTY_IS_VALID: Readonly<Record<string, string>> = {
   "POST /api/private/v2.0/schemas/{schemaId}/pricing_zones/assignments/": "assigns nothing",
   "POST /api/private/v2.0/keys/rotate": "ends the old key at once",
   "POST /api/private/v2.0/events/{id}/clone": "copies the event as it is",
+  "PUT /api/private/v2.0/events/{id}/rules": "follows the organization",
   "POST /api/private/v2.0/webhooks/{id}/rotate": "keeps the old secret for a day",
   "POST /api/private/management/v2.0/keys/rotate": "ends the old token at once",
 };

@@ -55,10 +55,22 @@ export interface Answer {
   refused: Refused[];
 }
 
+export type OrphanMode = "off" | "strict" | "lenient";
+
+/** Own rules of an event; null for those of the organization. */
+export interface ModelRules {
+  orphanMode: OrphanMode | null;
+  orphanUntilSold: number | null;
+  heldPerSession: number | null;
+  heldPerEvent: number | null;
+}
+
 export interface ModelOrganization {
   salesControl: boolean;
   bookingEnabled: boolean;
-  orphanPrevention: boolean;
+  orphanMode: OrphanMode;
+  /** Percent; null for none. */
+  orphanUntilSold: number | null;
   /** 0 for no limit. */
   heldPerSession: number;
   heldPerEvent: number;
@@ -116,6 +128,8 @@ export interface ModelArea {
 }
 
 export interface ModelEvent {
+  /** Its rules, replaced as a whole. */
+  rules: ModelRules;
   organization: number;
   schema: number;
   status: Status;

@@ -29,6 +29,7 @@ import {
   mayUse,
   orphanProblems,
   priceProblems,
+  rulesOf,
   seatProblems,
 } from "./refusals.ts";
 const TO = {
@@ -78,10 +79,11 @@ export class Model {
     }
     refused.push(...priceProblems(event, request, refused));
     if (refused.length > 0) return refusal("INVENTORY_NOT_AVAILABLE", inOrder(refused, request));
-    const beyond = word === "lock" ? limitProblems(event, organization, request) : [];
+    const rules = rulesOf(organization, event);
+    const beyond = word === "lock" ? limitProblems(event, rules, request) : [];
     if (beyond.length > 0) return refusal("INVENTORY_NOT_AVAILABLE", beyond);
-    if ((word === "lock" || word === "sale") && organization.orphanPrevention) {
-      const orphans = orphanProblems(event, request);
+    if ((word === "lock" || word === "sale") && rules.orphanMode !== "off") {
+      const orphans = orphanProblems(event, request, rules.orphanMode);
       if (orphans.length > 0) return refusal("ORPHAN_SEAT", orphans);
     }
     this.#change(event, request, nowMs, sequence);

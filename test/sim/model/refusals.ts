@@ -8,6 +8,7 @@ import {
   type ModelEvent,
   type ModelOrganization,
   type ModelSeat,
+  type OrphanMode,
   placesIn,
   type Refused,
   statesFor,
@@ -102,7 +103,38 @@ export function neighboursOf(event: ModelEvent, seat: ModelSeat): ModelSeat[] {
   ) as ModelSeat[];
 }
 
-export function orphanProblems(event: ModelEvent, request: BookingRequest): Refused[] {
+/** The rules that count for a request now. */
+export function rulesOf(organization: ModelOrganization, event: ModelEvent) {
+  const { rules } = event;
+  const { orphanMode, orphanUntilSold } = rules.orphanMode === null ? organization : rules;
+  const count = (state: string) =>
+    [...event.seats.values()].filter((seat) => seat.state === state).length;
+  const [active, locked, sold] = [count("ACTIVE"), count("LOCKED"), count("SOLD")];
+  const isOver =
+    orphanUntilSold !== null && sold * 100 >= orphanUntilSold * (active + locked + sold);
+  return {
+    orphanMode: isOver ? ("off" as const) : orphanMode!,
+    heldPerSession: rules.heldPerSession ?? organization.heldPerSession,
+    heldPerEvent: rules.heldPerEvent ?? organization.heldPerEvent,
+  };
+}
+
+/** The seats that can be reached over neighbours that are ACTIVE, or in the request. */
+function stretchOf(event: ModelEvent, from: ModelSeat, requested: Set<ModelSeat>): Set<ModelSeat> {
+  const stretch = new Set([from]);
+  for (const seat of stretch) {
+    for (const beside of neighboursOf(event, seat)) {
+      if (beside.state === "ACTIVE" || requested.has(beside)) stretch.add(beside);
+    }
+  }
+  return stretch;
+}
+
+export function orphanProblems(
+  event: ModelEvent,
+  request: BookingRequest,
+  mode: OrphanMode,
+): Refused[] {
   const requested = new Set(request.seats.map(({ id }) => event.seats.get(id)!));
   const problems: Refused[] = [];
   const rows = new Set([...requested].map(({ row }) => row));
@@ -112,6 +144,8 @@ export function orphanProblems(event: ModelEvent, request: BookingRequest): Refu
     const before = beside.some((other) => other.state === "ACTIVE" || requested.has(other));
     const after = beside.some((other) => other.state === "ACTIVE" && !requested.has(other));
     if (!before || after) continue;
+    const others = [...stretchOf(event, seat, requested)].filter((other) => other !== seat);
+    if (mode === "lenient" && others.every((other) => requested.has(other))) continue;
     request.seats.forEach(({ id }, i) => {
       if (!beside.some((other) => other.id === id)) return;
       problems.push({ field: `seats[${i}].id`, code: `ORPHAN_SEAT ${seat.id}`, value: id });
@@ -123,7 +157,7 @@ export function orphanProblems(event: ModelEvent, request: BookingRequest): Refu
 /** Objects of a lock beyond the limits; a request without a session is a session too. */
 export function limitProblems(
   event: ModelEvent,
-  { heldPerSession, heldPerEvent }: ModelOrganization,
+  { heldPerSession, heldPerEvent }: Pick<ModelOrganization, "heldPerSession" | "heldPerEvent">,
   { sessionId, seats, areas }: BookingRequest,
 ): Refused[] {
   const all: (string | null)[] = [];

@@ -39,8 +39,15 @@ export function askBooking(scene: Scene, house: House): Ask | null {
   const event = model.events.get(eventId)!;
   const { caller, isForeign } = callerFor(scene, house, 40);
   const asked = random.once(100) ? UNKNOWN_EVENT : eventId;
-  if (scene.hasGuards && random.once(12))
-    return askExtend(scene, event, { caller, isForeign, asked });
+  if (scene.hasGuards && random.once(8)) {
+    const holding = eventsOf(model, house.caller.organizationId).filter((id) => {
+      const { status, seats } = model.events.get(id)!;
+      return status === "PUBLISHED" && [...seats.values()].some(({ hold }) => hold?.untilMs);
+    });
+    const id = anyOf(random, holding) ?? asked;
+    const found = model.events.get(id) ?? event;
+    return askExtend(scene, found, { caller, isForeign, asked: id });
+  }
   const word = random.pick(WORDS);
   const seats = chooseSeats(scene, event, word);
   const areas = random.once(3) || seats.length === 0 ? chooseAreas(scene, event) : [];
@@ -86,19 +93,25 @@ interface Asking {
 /** Holds by their seats, by their number or by their session; now and then of another one. */
 function askExtend(scene: Scene, event: ModelEvent, { caller, isForeign, asked }: Asking): Ask {
   const { random } = scene;
-  const byFence = random.once(3);
-  const seats = random.once(2) ? chooseSeats(scene, event, "sale") : [];
+  const ofSeats = [...event.seats.values()].flatMap(({ hold }) => hold ?? []);
+  const ofAreas = [...event.areas.values()].flatMap(({ held }) => held.map(({ hold }) => hold));
+  const hold = anyOf(random, [...ofSeats, ...ofAreas]);
+  const isRight = hold !== undefined && !random.once(5);
+  const by = random.pick(["seats", "fence", "session"] as const);
+  const ownSeats = [...event.seats.values()].filter((seat) => isRight && seat.hold === hold);
+  const ofHold = ownSeats.slice(0, 1 + random.below(2)).map(({ id }): Choice => ({ id }));
+  const seats = by === "seats" ? (isRight ? ofHold : chooseSeats(scene, event, "sale")) : [];
   const fences = chooseFences(scene, event, "sale", seats);
-  const { fence } = chooseGuards(scene, event, "sale", [...seats, ...chooseAreas(scene, event)]);
+  const fence = (hold?.fence ?? 1) + (isRight ? 0 : 1);
   const request: ExtendRequest = {
     organization: caller.organizationId,
     event: asked,
-    sessionId: random.pick(SESSIONS),
+    sessionId: isRight && !random.once(4) ? hold.session : random.pick(SESSIONS),
     seats,
     hasAreas: random.once(60),
     fences,
-    fence: byFence ? fence : null,
-    seconds: 1 + random.below(random.once(2) ? 120 : 4_000),
+    fence: by === "fence" || random.once(12) ? fence : null,
+    seconds: 1 + random.below(random.once(4) ? 120 : 4_000),
   };
   const body = {
     sessionId: request.sessionId,

@@ -3,13 +3,14 @@ import type { EventRow } from "../../../engine/catalog.ts";
 import { EMPTY_DOCUMENT } from "../../../engine/layout/layout.ts";
 import type { State } from "../../../engine/state.ts";
 import { guidOf } from "../../support/layout.ts";
-import type { ModelEvent } from "../model/facts.ts";
+import type { ModelEvent, ModelRules } from "../model/facts.ts";
 import type { Model } from "../model/model.ts";
 import { callerFor, priced } from "./ask-booking.ts";
 import { anyOf, type Ask, commandOf, eventsOf, type House, type Scene } from "./ask.ts";
 import { modelAreasOf, modelEventOf, modelSeatsOf, SEATS_OF_ROW_MAX } from "./houses.ts";
 
 const EVENTS_OF_HOUSE_MAX = 4;
+const ORPHAN_MODES = ["off", "strict", "lenient"] as const;
 const TIMES = { start: "2026-05-01T20:00", endDate: "2026-05-01T23:00" };
 const NEXT_STATUS = { DRAFT: "PUBLISHED", PUBLISHED: "ARCHIVED", ARCHIVED: "DRAFT" } as const;
 
@@ -21,6 +22,7 @@ export function askEvents(scene: Scene, house: House): Ask | null {
     return askCreateEvent(scene, house);
   }
   const eventId = random.pick(own);
+  if (scene.hasGuards && random.once(6)) return askRules(scene, house, eventId);
   if (choice < 4) return askPricesOf(scene, house, eventId);
   if (choice < 6) return askUpdate(scene, house, eventId);
   if (choice < 9) return askStatus(scene, house, eventId);
@@ -118,7 +120,10 @@ export function askSettings(
       { name: "SHORT", ttlSeconds: 1 + random.below(60) },
       { name: "LONG", ttlSeconds: random.once(2) ? null : 3_600 },
       { name: "CART", ttlSeconds: 300 },
-    ].slice(0, random.below(4));
+    ];
+    // Most holds are carts, and only those of the organization can be extended.
+    if (hasGuards) body.reverse();
+    body.length = hasGuards ? 1 + random.below(3) : random.below(4);
     const maxSeconds = new Map<string, number>();
     for (const { name, ttlSeconds } of hasGuards ? body : []) {
       if (ttlSeconds !== null && !random.once(4)) {
@@ -139,21 +144,58 @@ export function askSettings(
       }),
     };
   }
-  const body = settingsOf(random, hasLimits);
+  const isOfOrphans = hasGuards && random.once(3);
+  const body: Settings = isOfOrphans ? orphanSettings(random) : settingsOf(random, hasLimits);
   return {
     command: commandOf("changeSettings", tenant, { organizationId, body }),
     twin: () => ({
       effect: (model) => {
-        Object.assign(model.organizations.get(organizationId)!, body);
+        const { orphanPrevention, ...rest } = body;
+        const organization = model.organizations.get(organizationId)!;
+        Object.assign(organization, rest);
+        if (orphanPrevention === false) organization.orphanMode = "off";
+        if (orphanPrevention === true && organization.orphanMode === "off") {
+          organization.orphanMode = "strict";
+        }
       },
     }),
   };
 }
 
-function settingsOf(
-  random: Scene["random"],
-  hasLimits: boolean,
-): Readonly<Record<string, boolean | number>> {
+interface Settings extends Readonly<Partial<ModelRules>> {
+  readonly salesControl?: boolean;
+  readonly bookingEnabled?: boolean;
+  readonly orphanPrevention?: boolean;
+}
+
+function orphanSettings(random: Scene["random"]): Settings {
+  if (random.once(2)) return { orphanMode: random.pick(ORPHAN_MODES) };
+  return { orphanUntilSold: random.once(2) ? null : 1 + random.below(100) };
+}
+
+/** Rules of an event, each of them its own or that of the organization. */
+function askRules(scene: Scene, house: House, eventId: string): Ask {
+  const { random } = scene;
+  const { caller, isForeign } = callerFor(scene, house, 10);
+  const own = <T>(value: T) => (random.once(2) ? value : null);
+  const rules: ModelRules = {
+    orphanMode: own(random.pick(ORPHAN_MODES)),
+    orphanUntilSold: own(1 + random.below(100)),
+    heldPerSession: own(random.once(4) ? 0 : 4 + random.below(20)),
+    heldPerEvent: own(random.once(4) ? 0 : 10 + random.below(40)),
+  };
+  return {
+    command: commandOf("changeEventRules", caller, { eventId, body: rules }),
+    isForeign,
+    twin: () => ({
+      effect: (model) => {
+        model.events.get(eventId)!.rules = rules;
+      },
+    }),
+  };
+}
+
+function settingsOf(random: Scene["random"], hasLimits: boolean): Settings {
   const switches = ["salesControl", "bookingEnabled", "orphanPrevention"] as const;
   const limits = { heldPerSession: 8, heldPerEvent: 30 };
   const limited = ["heldPerSession", "heldPerEvent"] as const;

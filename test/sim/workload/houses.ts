@@ -1,7 +1,7 @@
 /** The small halls of the simulations, for the engine and for the model. */
 import type { LayoutDocument } from "../../../engine/layout/document.ts";
 import { area, section, table } from "../../support/layout.ts";
-import type { ModelArea, ModelEvent, ModelSeat } from "../model/facts.ts";
+import type { ModelArea, ModelEvent, ModelRules, ModelSeat } from "../model/facts.ts";
 
 /** Two rows, one with an aisle; a table; an area with its own capacity, one with the rest. */
 export const PARTS = [
@@ -13,6 +13,12 @@ export const PARTS = [
 export const SCHEMA_GA_CAPACITY = 13;
 export const SEATS_OF_ROW_MAX = 8;
 export const UNKNOWN_ID = 999_999;
+const NO_RULES: ModelRules = {
+  orphanMode: null,
+  orphanUntilSold: null,
+  heldPerSession: null,
+  heldPerEvent: null,
+};
 
 export interface NewEvent {
   readonly organization: number;
@@ -27,6 +33,7 @@ export function modelEventOf(document: LayoutDocument, event: NewEvent): ModelEv
   return {
     organization,
     schema,
+    rules: NO_RULES,
     status: "PUBLISHED",
     schemaGaCapacity: SCHEMA_GA_CAPACITY,
     prices: new Set(prices),
