@@ -255,7 +255,9 @@ export class Dispatch implements Front<Match>, CommandFront {
       ({ body, errors: bodyErrors } = read);
     }
     if (isStrict(exchange)) {
-      bodyErrors = [...bodyErrors, ...findUnknown(route.body, body, query.unknown)];
+      const unknown = findUnknown(route.body, body, query.unknown);
+      const isForeign = ({ field }: FieldError) => !exchange.envelope.includes(field);
+      bodyErrors = [...bodyErrors, ...unknown.filter(isForeign)];
     }
     if (params.errors.length + query.errors.length + bodyErrors.length > 0) {
       return refuseInvalid([...params.errors, ...query.errors, ...bodyErrors]);

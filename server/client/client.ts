@@ -16,6 +16,8 @@ const PATH = "/api/private/v2.0/booking/socket";
 const PROTOCOL = "frontrow.commands.v1+json";
 /** The frames of this client cannot be read or are too large, or its key has ended. */
 const FINAL_CODES = [1007, 4001, 4009];
+/** Refuses unknown members of commands: a misspelled `sessionId` would hold seats for nobody. */
+const STRICT = { Prefer: "handling=strict" };
 const OK = 200;
 /** Error codes of retryable refusals, which had no effect. */
 const [MOVING, MOVED] = ["ORGANIZATION_MOVING", "ORGANIZATION_MOVED"];
@@ -100,7 +102,9 @@ export class CommandClient {
     this.#repeats = repeats;
     const addresses = new Addresses(options.url);
     const path = { path: PATH, protocol: PROTOCOL };
-    const address = async () => endpointOf(await addresses.leader(), options, path);
+    const headers = { ...STRICT, ...options.headers };
+    const access = { ...options, headers };
+    const address = async () => endpointOf(await addresses.leader(), access, path);
     let settle = () => {};
     this.#ended = new Promise((resolve) => {
       settle = resolve;
@@ -321,23 +325,32 @@ export interface Area {
   readonly capacity: number;
 }
 
-/** The subject of a command, as in the body of the HTTP call. */
+/** Numbers by id, such as `{ "16": 44 }`. */
+export type ById = Readonly<Record<string, number>>;
+
+/**
+ * The subject of a command, as in the body of the HTTP call. A misspelled member is refused with
+ * the code `UNKNOWN`.
+ */
 export interface Booking {
   readonly eventId: string;
   readonly sessionId?: string | null;
-  readonly seats?: readonly Seat[];
-  readonly groupOfSeats?: readonly Area[];
+  readonly seats?: readonly Seat[] | null;
+  readonly groupOfSeats?: readonly Area[] | null;
+  /** Of a lock; on a direct sale for the audit trail alone. */
   readonly holdType?: string | null;
   /** The number of the hold, sale or block; of all objects that `fences` does not name. */
   readonly fence?: number | null;
   /** By seat id. */
-  readonly fences?: Readonly<Record<string, number>> | null;
+  readonly fences?: ById | null;
+  /** A lock or a direct sale takes BLOCKED seats and places, too. */
   readonly fromBlocked?: boolean | null;
+  /** An unlock or a `revertSale` leaves seats and places BLOCKED. */
   readonly toBlocked?: boolean | null;
   /** Everything that the session holds, in place of seats and areas: for an unlock or a sale. */
   readonly all?: boolean | null;
-  /** The expected prices, by id of a seat or an area. */
-  readonly priceIds?: Readonly<Record<string, number>> | null;
+  /** The prices that the buyer saw, by id of a seat or an area; refused where one has changed. */
+  readonly priceIds?: ById | null;
   /** By default made by a client with `repeats`. */
   readonly idempotencyKey?: string;
 }
@@ -349,7 +362,7 @@ export interface Extension {
   readonly seats?: readonly Seat[];
   readonly fence?: number | null;
   /** By seat id: the number of its hold. */
-  readonly fences?: Readonly<Record<string, number>> | null;
+  readonly fences?: ById | null;
   /** From now until the end. */
   readonly seconds: number;
   /** By default made by a client with `repeats`. */

@@ -14,11 +14,17 @@ done
 cp dist/api/client/index.d.ts "$out/index.d.ts"
 cp dist/api/client/index.d.ts "$out/index.d.cts"
 cp LICENSE "$out"
-# What the guide says of the client, without the comments for tests.
+# What the guide says of the client, without the comments for tests and links to pages that are not here.
 {
   printf '# @frontrow/client\n\n'
+  printf 'A client of Frontrow, the seat inventory engine, for Node and browsers: it books seats over one socket,\n'
+  printf 'and follows the changes of an event. The guide of your server, at `/docs`, has the rules and the refusals.\n'
   for page in commands live; do
-    sed -n -e '/^## A client in TypeScript/,/^## /{/^## /!{/^<!-- /!p}}' "server/docs/guide/$page.md"
+    title=Bookings
+    if [ "$page" = live ]; then title='Changes of an event'; fi
+    printf '\n## %s\n' "$title"
+    sed -n -e '/^## A client in TypeScript/,/^## /{/^## /!{/^<!-- /!p}}' "server/docs/guide/$page.md" |
+      sed -e 's/\[\([^]]*\)\]([^):]*\.md[^)]*)/\1/g' -e '${/^$/d}'
   done
 } > "$out/README.md"
 echo 'module.exports = require("./client.js");' > "$out/index.cjs"

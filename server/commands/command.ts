@@ -59,6 +59,8 @@ export const LIMITS = {
 
 export interface Client extends Credentials {
   readonly address: () => string;
+  /** Refuses unknown members of its commands: `Prefer: handling=strict` of the handshake. */
+  readonly isStrict?: boolean;
 }
 
 /** Results of reading a frame, beside a number of commands. */
@@ -289,14 +291,17 @@ const BODIES = [EXTENSION, STATE_SELECTION].map((shape) =>
   Object.entries(shape["properties"] as object),
 );
 
+const ENVELOPE_BEFORE = { n: NUMBER, call: oneOf(JSON_CALLS), eventId: UUID };
+const ENVELOPE_AFTER = { idempotencyKey: optional(text({ minLength: 1, maxLength: 255 })) };
+/** Members of a command beside its selection. */
+export const ENVELOPE = Object.keys({ ...ENVELOPE_BEFORE, ...ENVELOPE_AFTER });
+
 const COMMAND = object({
-  n: NUMBER,
-  call: oneOf(JSON_CALLS),
-  eventId: UUID,
+  ...ENVELOPE_BEFORE,
   ...Object.fromEntries(
     BODIES.flat().map(([name, shape]) => [name, optional(shape as Shape)] as const),
   ),
-  idempotencyKey: optional(text({ minLength: 1, maxLength: 255 })),
+  ...ENVELOPE_AFTER,
 });
 export const COMMANDS_FRAME = list(COMMAND, { maxItems: LIMITS.commandsInFrame });
 

@@ -11,7 +11,7 @@ import type { Engine } from "../../engine/engine.ts";
 import { isRefused } from "../../engine/results.ts";
 import type { WaitingWork } from "../api/overload.ts";
 import { type KeyedConnection, KeyRounds, Subprotocols } from "../api/websockets.ts";
-import { type Answer, type Problem, upgrade } from "../http/answers.ts";
+import { type Answer, type Problem, upgrade, wantsStrict } from "../http/answers.ts";
 import type { RequestHead } from "../http/front.ts";
 import type { Peer, SocketHandler } from "../http/sockets.ts";
 import { family } from "../observe/exposition.ts";
@@ -518,7 +518,8 @@ export class OpenCommandSockets extends Connections {
     const { apiKey, authorization, organizationId: named, address } = head;
     // The exchange is used again, so its address is asked for now.
     const from = address();
-    const client = { apiKey, authorization, organizationId: named, address: () => from };
+    const caller = { apiKey, authorization, organizationId: named, address: () => from };
+    const client = { ...caller, isStrict: wantsStrict(head.prefer) };
     const handler = new CommandConnection(this, chosen.protocol, client);
     this.#open.add(handler);
     const sender = { name: `${tenantId}/${organizationId}`, hasKey: true };

@@ -23,6 +23,7 @@ import {
   type Call,
   type Client,
   type Command,
+  ENVELOPE,
   fingerprintOf,
   PATHS,
   SOCKET_PATH,
@@ -215,12 +216,17 @@ export class Decider {
     const { eventId, idempotencyKey, body } = command;
     const text = typeof eventId === "string" ? eventId : JSON.stringify(eventId);
     const query = eventId === null ? "" : `eventId=${encodeURIComponent(text)}`;
-    const head = { ...this.#client!, method: "post", path: PATHS[call], query, idempotencyKey };
+    const client = this.#client!;
+    const prefer = client.isStrict === true ? STRICT : "";
+    const head = { ...client, prefer, method: "post", path: PATHS[call], query, idempotencyKey };
     const bytes = command.json ?? Buffer.from(JSON.stringify(body));
-    return this.#front.answerTo(new InnerExchange(head, bytes));
+    const exchange = new InnerExchange(head, bytes);
+    exchange.envelope = ENVELOPE;
+    return this.#front.answerTo(exchange);
   }
 }
 
+const STRICT = "handling=strict";
 const LOCK = { method: "post", durable: true, yields: true };
 const OTHER = { method: "post", durable: true };
 /** Paths shed first under load. */

@@ -509,7 +509,10 @@ function jsonMessage(summary: string, payload: object, example?: object): Messag
 function handshakeHeaders(protocols: readonly string[]) {
   const key = { type: "string", description: "The secret key of the organization." };
   const protocol = { type: "string", enum: protocols };
-  return { type: "object", properties: { "X-API-Key": key, "Sec-WebSocket-Protocol": protocol } };
+  const description = "With `handling=strict`, what is not known is refused.";
+  const prefer = { type: "string", description };
+  const properties = { "X-API-Key": key, "Sec-WebSocket-Protocol": protocol, Prefer: prefer };
+  return { type: "object", properties };
 }
 
 function commandChannel(schemas: Schemas): Channel {

@@ -9,7 +9,14 @@ import {
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 import { NodeSocket, SILENT_MS_MAX } from "../client/node-socket.ts";
 import { CLOSED_WITHOUT_CODE } from "../client/socket.ts";
-import { type Answer, FrontResult, type Problem, upgrade } from "../http/answers.ts";
+import {
+  type Answer,
+  FrontResult,
+  type Problem,
+  upgrade,
+  wantsStrict,
+  withStrict,
+} from "../http/answers.ts";
 import type { Exchange } from "../http/front.ts";
 import type { Peer, SocketHandler } from "../http/sockets.ts";
 import type { Engines } from "./engine-link.ts";
@@ -373,7 +380,8 @@ export class Relay {
           isAnswered = true;
           upstream.pause();
           upstream.limitSilence(SILENT_MS_MAX);
-          answer(upgrade({ protocol, sender, handler: tunnel }));
+          const opened = upgrade({ protocol, sender, handler: tunnel });
+          answer(wantsStrict(exchange.prefer) ? withStrict(opened) : opened);
         },
         message: (payload, isBinary) => tunnel.fromEngine(payload, isBinary),
         refused: (response) => {

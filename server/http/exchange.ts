@@ -628,7 +628,10 @@ export class HttpExchange extends Exchange implements Transfer {
 
   #upgrade(opening: SocketOpening): void {
     const { key, context } = this.handshake!;
+    const { headers } = this.answer!;
     const socket = new OpenSocket(this.#exchanges.sockets, opening, this.address());
+    if (headers.length > 0) this.socket!.writeStatus("101 Switching Protocols");
+    for (const [name, value] of headers) this.socket!.writeHeader(name, value);
     this.socket!.upgrade({ socket }, key, opening.protocol, "", context);
   }
 

@@ -126,6 +126,8 @@ export abstract class Exchange<F extends Found = Found> implements Request {
   body: Buffer = NO_BODY;
   /** The parts of a body that came in several; then `body` is empty. */
   parts: readonly Buffer[] | null = null;
+  /** Members of the body that belong to its transport: strict handling knows them, too. */
+  envelope: readonly string[] = [];
   /** The front that found the request: another one could not handle it. */
   front: Front<F> | null = null;
   found: F | null = null;

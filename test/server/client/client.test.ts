@@ -44,6 +44,10 @@ test("each call has its result, in the types of the client", async () => {
     ok: false,
     problem: { status: 400, errorCode: "INVENTORY_NOT_AVAILABLE", errors: [{ code: "SOLD" }] },
   });
+  const misspelled = { ...booking("", "A4"), sesionId: "bob" };
+  expect(await client.lock(misspelled)).toMatchObject({
+    problem: { errors: [{ field: "sesionId", code: "UNKNOWN" }] },
+  });
   expect(await stage.server.states("A1", "A2", "A3", "A4")).toEqual([
     "ACTIVE",
     "ACTIVE",

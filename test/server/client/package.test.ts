@@ -5,12 +5,40 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { STATE_SELECTION } from "../../../engine/bodies.ts";
+import type { Shape } from "../../../engine/schema.ts";
+import { CommandClient } from "../../../server/client/client.ts";
+import { CALLS } from "../../../server/commands/command.ts";
 import { startServer } from "../../support/server-process.ts";
 import { PRINTED, shopCallsIn, shopOf } from "../../support/shop-calls.ts";
 
 const CONFIG = "server/client/api-extractor.json";
 const REPORT = "server/client/client.api.md";
 const run = promisify(execFile);
+const TYPES = ["--types", "node", "--typeRoots", path.resolve("node_modules/@types")];
+const COMPILE = [
+  path.resolve("node_modules/typescript/bin/tsc"),
+  "--module",
+  "node16",
+  "--target",
+  "es2023",
+  "--strict",
+  ...TYPES,
+];
+
+/** A value of the shape, in TypeScript. */
+function sampleOf({ type, items, properties, additionalProperties }: Shape): string {
+  const kind = [type].flat()[0];
+  if (kind === "array") return `[${sampleOf(items as Shape)}]`;
+  if (kind === "object" && properties === undefined) {
+    return `{ "16": ${sampleOf(additionalProperties as Shape)} }`;
+  }
+  // Seats and areas have types of their own: an object of both would fit neither.
+  if (kind === "object") return "{ id: 1, capacity: 1 } as { id: 1; capacity: 1 }";
+  return ({ string: '"x"', integer: "1", boolean: "true" } as Record<string, string>)[
+    String(kind)
+  ]!;
+}
 
 test("the report of the client's types is up to date: npm run api renews it", async () => {
   const extractor = "node_modules/@microsoft/api-extractor/bin/api-extractor";
@@ -61,13 +89,50 @@ describe("@frontrow/client, packed and installed in an empty project", () => {
 
   test("the calls of a shop in TypeScript → the compiler accepts them; the lines of the guide", async () => {
     writeFileSync(path.join(project, "shop.mts"), shopCallsIn("ts"));
-    const tsc = path.resolve("node_modules/typescript/bin/tsc");
-    const types = ["--types", "node", "--typeRoots", path.resolve("node_modules/@types")];
-    const modules = ["--module", "node16", "--target", "es2023", "--strict", ...types];
-    expect((await inProject(process.execPath, tsc, ...modules, "shop.mts")).stdout).toBe("");
+    expect((await inProject(process.execPath, ...COMPILE, "shop.mts")).stdout).toBe("");
     const env = { ...process.env, ...shopOf(await startServer({ args: ["--demo"] })) };
     const { stdout, stderr } = await run(process.execPath, ["shop.mjs"], { cwd: project, env });
     expect([stdout.trim().split("\n"), stderr]).toEqual([PRINTED, ""]);
+  });
+
+  test("the types of a booking and its calls are those that the server takes", async () => {
+    const { properties } = STATE_SELECTION as { readonly properties: Record<string, Shape> };
+    const members = Object.entries(properties).map(
+      ([name, shape]) => `${name}: ${sampleOf(shape)}`,
+    );
+    const sends = CALLS.map((call) => `client.send("${call}", booking);`);
+    const program = `import { CommandClient, type Booking } from "@frontrow/client";
+      declare const client: CommandClient;
+      const booking: Booking = { eventId: "e", idempotencyKey: "k", ${members.join(", ")} };
+      ${sends.join("\n")}`;
+    writeFileSync(path.join(project, "members.mts"), program);
+    const { stdout } = await inProject(
+      process.execPath,
+      ...COMPILE,
+      "--noEmit",
+      "members.mts",
+    ).catch((error: unknown) => error as { readonly stdout: string });
+    expect(stdout).toBe("");
+  });
+
+  test("its README introduces it, names each method, and links to nothing outside", () => {
+    const readme = readFileSync(
+      path.join(project, "node_modules/@frontrow/client/README.md"),
+      "utf8",
+    );
+    expect(readme.match(/^#+ .*/gm)).toEqual([
+      "# @frontrow/client",
+      "## Bookings",
+      "## Changes of an event",
+    ]);
+    expect(readme).toMatch(/^# .*\n\nA client of Frontrow, /);
+    const methods = Object.getOwnPropertyNames(CommandClient.prototype);
+    const internal = new Set(["constructor", "send", "close", "destroy"]);
+    const missing = methods.filter(
+      (name) => !internal.has(name) && !readme.includes(`\`${name}\``),
+    );
+    expect(missing).toEqual([]);
+    expect(readme.match(/\]\((?!https:)[^)]*\)/g)).toBeNull();
   });
 
   test("a bundle for browsers has no file for Node, and the package no dependency", async () => {

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { FIELDS, REASONS, RESULT_CODES } from "../../../server/commands/binary-protocol.ts";
+import { COMMANDS_FRAME } from "../../../server/commands/command.ts";
 import { REPLIES } from "../../../server/http/answers.ts";
 import { commandEntry, openEntry, readAnswers } from "../../support/commands/binary-layout.ts";
 import type { CommandClient } from "./client.ts";
@@ -207,6 +208,14 @@ test("beyond the memory for handles the connection closes", async () => {
   expect((await client.closed).code).toBe(1013);
   await stage.listening.settled();
   expect([bodyBudget.bytes, bodyBudget.refused]).toEqual([0, 1]);
+});
+
+test("the guide names every member of a command", () => {
+  const page = readFileSync("server/docs/guide/commands.md", "utf8");
+  const [, table = ""] = /\| member \| meaning \|\n([^]*?)\n\n/.exec(page) ?? [];
+  const named = new Set([...table.matchAll(/`(\w+)`/g)].map(([, name]) => name));
+  const { items } = COMMANDS_FRAME as { readonly items: { readonly properties: object } };
+  expect(Object.keys(items.properties).filter((name) => !named.has(name))).toEqual([]);
 });
 
 test("the guide has every number, and every refusal of a booking has one", () => {

@@ -13,7 +13,8 @@ import { expect, test } from "vitest";
 import { Command, Handles, UNREADABLE } from "../../../server/commands/command.ts";
 import { JsonProtocol } from "../../../server/commands/json-protocol.ts";
 import type { ProblemBody } from "../../support/answers/exchange.ts";
-import type { JsonAnswer } from "./client.ts";
+import { HANDSHAKE } from "../../support/gateway/raw.ts";
+import { CommandClient, type JsonAnswer, SOCKET_PATH } from "./client.ts";
 import { CommandStage } from "./stage.ts";
 
 const codesOf = (answers: readonly JsonAnswer[]) =>
@@ -140,6 +141,33 @@ test("texts in any form are read, and unknown members are ignored", async () => 
       `"n":2,"eventId":"${eventId}","call":"sale"}]`,
   );
   expect(codesOf(await client.answers(2))).toEqual([true, true]);
+});
+
+test("a handshake with handling=strict → unknown members are refused, those of a command are known", async () => {
+  const stage = await CommandStage.start();
+  const { base } = stage.listening;
+  const headers = { Prefer: "handling=strict" };
+  const client = await CommandClient.open({ base, key: stage.server.a.key, headers });
+  const { sessionId, ...rest } = stage.command(1, "lock", "ann", "A1");
+  const answers = await client.ask(
+    { ...rest, n: 1, sesionId: sessionId, seats: [{ ...rest.seats![0], colour: "red" }] },
+    { ...rest, n: 2, seats: [{ id: 0.5 }], idempotencyKey: "k", m: 5 },
+    { ...rest, n: 3, fences: null, priceIds: {}, idempotencyKey: "k", cartSeatIds: undefined },
+  );
+  const found = answers.map(({ body }) =>
+    typeof body === "boolean"
+      ? body
+      : (body as ProblemBody).errors.map(({ field, code }) => `${field} ${code}`),
+  );
+  expect(found).toEqual([
+    ["seats[0].colour UNKNOWN", "sesionId UNKNOWN"],
+    ["seats[0].id TYPE", "m UNKNOWN"],
+    true,
+  ]);
+  const connection = await stage.listening.connection();
+  const key = `X-API-Key: ${stage.server.a.key}`;
+  connection.get(SOCKET_PATH, ...HANDSHAKE, key, "Prefer: handling=strict");
+  expect(await connection.answer()).toMatch(/^Preference-Applied: handling=strict\r$/m);
 });
 
 test.each([

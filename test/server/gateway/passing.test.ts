@@ -140,12 +140,19 @@ test("a client that leaves before its body is whole ends the request to the engi
 test.each([JSON_PROTOCOL, BINARY_PROTOCOL])("a command socket with %s passes", async (protocol) => {
   const stage = await GatewayStage.start();
   const { server } = stage;
-  const client = await CommandClient.open({ base: stage.base, key: server.a.key, protocol });
+  const headers = { Prefer: "handling=strict" };
+  const { base } = stage;
+  const client = await CommandClient.open({ base, key: server.a.key, protocol, headers });
   if (protocol === JSON_PROTOCOL) {
     const { seats } = server.selection("s", "A1");
     const { eventId } = server.a;
-    const [answer] = await client.ask({ n: 7, call: "lock", eventId, sessionId: "s", seats });
+    const command = { call: "lock", eventId, sessionId: "s", seats };
+    const [answer, strict] = await client.ask(
+      { n: 7, ...command },
+      { n: 8, ...command, colour: 1 },
+    );
     expect(answer).toEqual({ n: 7, status: 200, body: true });
+    expect(strict!.body).toMatchObject({ errors: [{ field: "colour", code: "UNKNOWN" }] });
   }
   await server.post(`${V2}/keys/rotate`, { graceSeconds: 0 });
   expect((await client.closed).code).toBe(4001);
