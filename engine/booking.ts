@@ -398,8 +398,10 @@ function findOtherPrices(
       const error = refused.get(`${list}[${i}]`);
       const expected = selection.priceIds![id];
       if (error !== undefined) errors.push(error);
-      else if (expected !== undefined && prices.get(slotOf(id))?.id !== expected) {
-        errors.push(otherPrice(`${list}[${i}].id`, expected));
+      else if (expected !== undefined) {
+        const present = prices.get(slotOf(id))?.id;
+        const field = `${list}[${i}].id`;
+        if (present !== expected) errors.push(otherPrice(field, expected, present));
       }
     }
   };
@@ -408,8 +410,8 @@ function findOtherPrices(
   check(places, "groupOfSeats", (id) => areas.price[layout.areaIndexes.get(id)!]!);
 }
 
-function otherPrice(field: string, expected: number): FieldError {
-  const message = "has another price now; show the buyer the new price and ask again";
+function otherPrice(field: string, expected: number, present?: number): FieldError {
+  const message = `has price ${present ?? "null"} now, not ${expected}: show it to the buyer and ask again`;
   return { field, code: "PRICE_CHANGED", message, rejectedValue: expected };
 }
 

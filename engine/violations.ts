@@ -22,11 +22,11 @@ type Rule = readonly [code: string, describe: (limit: unknown) => string];
 
 const RULES: Readonly<Record<string, Rule>> = {
   type: ["TYPE", (type) => `must be ${[type].flat().map(withArticle).join(" or ")}`],
-  minLength: ["SIZE", (length) => `must have at least ${String(length)} characters`],
-  maxLength: ["SIZE", (length) => `must have at most ${String(length)} characters`],
-  minItems: ["SIZE", (count) => `must have at least ${String(count)} items`],
-  maxItems: ["SIZE", (count) => `must have at most ${String(count)} items`],
-  maxProperties: ["SIZE", (count) => `must have at most ${String(count)} members`],
+  minLength: ["SIZE", (length) => `must have at least ${counted(length, "character")}`],
+  maxLength: ["SIZE", (length) => `must have at most ${counted(length, "character")}`],
+  minItems: ["SIZE", (count) => `must have at least ${counted(count, "item")}`],
+  maxItems: ["SIZE", (count) => `must have at most ${counted(count, "item")}`],
+  maxProperties: ["SIZE", (count) => `must have at most ${counted(count, "member")}`],
   minimum: ["RANGE", (limit) => `must be at least ${String(limit)}`],
   maximum: ["RANGE", (limit) => `must be at most ${String(limit)}`],
   enum: ["ENUM", (values) => `must be one of ${namesIn(values as readonly unknown[])}`],
@@ -84,6 +84,11 @@ function fieldOf(pointer: string): string {
     .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"))
     .map((part, i) => (/^\d+$/.test(part) ? `[${part}]` : i === 0 ? part : `.${part}`))
     .join("");
+}
+
+/** "1 item", "2 items". */
+function counted(count: unknown, noun: string): string {
+  return `${String(count)} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 /** "string" becomes "a string". */

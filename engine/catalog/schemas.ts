@@ -248,8 +248,10 @@ export function refuseOtherVersion(
   const version = row?.version ?? 0;
   if (versions === null || versions === undefined || versions.includes(version)) return null;
   const detail =
-    `The layout was changed since you read it: it has version ${version} now. ` +
-    "Read it again, and make your change in that.";
+    versions.length === 0
+      ? "If-Match names no version of a layout: send the ETag that a GET of it gives, with its quotes."
+      : `The layout was changed since you read it: it has version ${version} now. ` +
+        "Read it again, and make your change in that.";
   return refuse(PRECONDITION_FAILED, detail);
 }
 

@@ -201,7 +201,8 @@ function lockOrRefuse(folder: string, take: (path: string) => FileLock | null): 
     throw new FolderRefused(folder, reason, ExitCode.CANNOT_CREATE, error);
   }
   if (lock !== null) return () => lock.release();
-  const reason = "this or another process uses it: close it there, or choose another folder";
+  const reason =
+    "this or another process uses it: close it there or stop that process, or choose another folder";
   throw new FolderRefused(folder, reason, ExitCode.TEMPORARY);
 }
 

@@ -273,7 +273,7 @@ function answer(operation: string, path: string, done: Done): fs.NoParamCallback
 }
 
 function toFault(operation: string, path: string, error: unknown): DiskFault {
-  return new DiskFault(operation, path, codeOf(error), error);
+  return new DiskFault(operation, path, codeOf(error), { cause: error });
 }
 
 function codeOf(error: unknown): string {

@@ -39,6 +39,12 @@ const HINTS: Readonly<Record<string, string>> = {
   TRUNCATED: "the file became shorter while it was read",
 };
 
+interface DiskFaultDetails {
+  readonly cause?: unknown;
+  /** In place of the usual one of the code. */
+  readonly remedy?: string;
+}
+
 /** An operation of the disk failed. */
 export class DiskFault extends StoreFault {
   override readonly name = "DiskFault";
@@ -49,8 +55,13 @@ export class DiskFault extends StoreFault {
   /** Code of the operating system, such as "ENOSPC"; SHORT and TRUNCATED are our own. */
   readonly code: string;
 
-  constructor(operation: string, path: string, code: string, cause?: unknown) {
-    const hint = HINTS[code] ?? "see the error codes of the operating system";
+  constructor(
+    operation: string,
+    path: string,
+    code: string,
+    { cause, remedy }: DiskFaultDetails = {},
+  ) {
+    const hint = remedy ?? HINTS[code] ?? "see the error codes of the operating system";
     super(`cannot ${operation} ${path}: ${code}; ${hint}`, { cause });
     // A file was named in place of a folder: nothing is wrong with the disk.
     this.exitCode = code === "ENOTDIR" ? ExitCode.CONFIGURATION : ExitCode.DISK;

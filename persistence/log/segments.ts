@@ -151,9 +151,19 @@ export function makeSpare(
     if (file === null) return done(createFault, null);
     fill(file, bytes, 0, (fault) => {
       if (fault === null) return done(null, { file, bytes });
-      discard(disk, file, () => done(fault, null));
+      discard(disk, file, () => done(withNeed(fault, bytes), null));
     });
   });
+}
+
+const MEBIBYTE = 1024 * 1024;
+
+/** A full disk: says how much the file of the log needs, because it shows no use of it yet. */
+function withNeed(fault: DiskFault, bytes: number): DiskFault {
+  const { operation, path, code, cause } = fault;
+  if (code !== "ENOSPC") return fault;
+  const remedy = `this file of the log needs ${Math.ceil(bytes / MEBIBYTE)} MiB: free them on this disk`;
+  return new DiskFault(operation, path, code, { cause, remedy });
 }
 
 /**

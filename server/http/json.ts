@@ -64,8 +64,7 @@ export function parseJson(bytes: Buffer, limits = NO_LIMITS): Parsed {
   try {
     value = JSON.parse(text);
   } catch {
-    // The parser's message quotes the body and differs between versions.
-    return { ok: false, reason: "The body is not JSON." };
+    return { ok: false, reason: faultOf(text) };
   }
   const isSuspicious = SUSPICIOUS.test(text);
   const reason = isSuspicious ? objection(value, HALF_ESCAPE.test(text)) : null;
@@ -91,6 +90,66 @@ export function parseLongJson(bytes: Buffer, limits = NO_LIMITS): Parsed {
   const reason = isSuspicious ? objection(value, bytes.includes(ESCAPE)) : null;
   if (reason !== null) return { ok: false, reason };
   return { ok: true, value };
+}
+
+// A text that the end of the body cuts off is read to there.
+const PLAIN = String.raw`[^"\\\x00-\x1f]*`;
+const ESCAPED = String.raw`\\(?:["\\/bfnrt]|u[\da-fA-F]{4})`;
+const TEXT = String.raw`"${PLAIN}(?:${ESCAPED}${PLAIN})*(?:"|\\?$)`;
+const SCALAR = String.raw`(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)(?![\w.+-])`;
+/** A bracket, colon or comma; a text; a number or word; each with the blanks before it. */
+const TOKEN = new RegExp(String.raw`[ \t\n\r]*(?:([[\]{}:,])|(${TEXT})|${SCALAR})`, "y");
+const BLANKS = /[ \t\n\r]*/y;
+/** Of a longer body the position is not looked for: a token takes ten times as long as to the parser. */
+const LOCATED_LENGTH_MAX = 16_384;
+
+/**
+ * Explains why a text is not JSON. The parser's own message quotes the body, differs between
+ * versions, and often has no position. Cost: O(characters).
+ */
+function faultOf(text: string): string {
+  if (text.trim() === "") return "The body is empty: send JSON.";
+  if (text.length > LOCATED_LENGTH_MAX) return "The body is not JSON.";
+  const at = faultPosition(text);
+  return at === text.length
+    ? `The body is not JSON: it ends too early, after character ${at}.`
+    : `The body is not JSON: there is a mistake at character ${at + 1}.`;
+}
+
+/** @returns The position of the first token that cannot stand there; the length for its end. */
+function faultPosition(text: string): number {
+  /** Closing brackets of the open objects and lists. */
+  const open: string[] = [];
+  let expected: "value" | "item" | "name" | "member" | "colon" | "next" = "value";
+  let at = 0;
+  for (;;) {
+    BLANKS.lastIndex = at;
+    BLANKS.test(text);
+    const start = BLANKS.lastIndex;
+    TOKEN.lastIndex = at;
+    const [, sign, word] = TOKEN.exec(text) ?? [];
+    at = TOKEN.lastIndex;
+    if (at === 0) return start;
+    const closes = sign !== undefined && sign === open.at(-1);
+    if (expected === "next") {
+      if (closes) open.pop();
+      else if (sign !== "," || open.length === 0) return start;
+      else expected = open.at(-1) === "}" ? "name" : "value";
+    } else if (expected === "colon") {
+      if (sign !== ":") return start;
+      expected = "value";
+    } else if (closes && (expected === "item" || expected === "member")) {
+      open.pop();
+      expected = "next";
+    } else if (expected === "name" || expected === "member") {
+      if (word === undefined) return start;
+      expected = "colon";
+    } else if (sign === "{" || sign === "[") {
+      open.push(sign === "{" ? "}" : "]");
+      expected = sign === "{" ? "member" : "item";
+    } else if (sign === undefined) expected = "next";
+    else return start;
+  }
 }
 
 const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a];

@@ -399,18 +399,21 @@ export class RetryPolicy {
    * @throws FatalError at the deadline.
    */
   async waitAfter(result: HttpResult, attempt: number): Promise<void> {
-    await this.#backOff(attempt);
+    await this.#backOff(attempt, result);
     if (result.kind === "lost" || result.status >= STATUS_SERVER_ERROR_MIN) {
       await this.#waitForRecovery();
     }
   }
 
   /** The maximum wait doubles with each attempt. */
-  async #backOff(attempt: number): Promise<void> {
+  async #backOff(attempt: number, result: HttpResult): Promise<void> {
     const stepMs = Math.min(BACKOFF_MS_MAX, BACKOFF_MS_MIN * 2 ** Math.min(attempt, 16));
     const pauseMs = this.#random.between(stepMs / 2, stepMs);
     if (performance.now() + pauseMs > this.#deadlineMs) {
-      throw new FatalError("The server did not answer in time. Is it running at this --url?");
+      const last = result.kind === "lost" ? result.reason : `status ${result.status}`;
+      throw new FatalError(
+        `The server did not answer in time (at last: ${last}). Is it running at this --url?`,
+      );
     }
     await sleep(pauseMs);
   }
@@ -433,7 +436,7 @@ export class RetryPolicy {
       const result = await this.#transport.send({ method: "GET", path: READY_PATH });
       if (result.kind === "answer" && result.status === STATUS_OK) return;
       this.#transport.tryAnother();
-      await this.#backOff(attempt);
+      await this.#backOff(attempt, result);
     }
   }
 }

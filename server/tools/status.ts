@@ -302,6 +302,7 @@ function storeLines({ interval, nowMs }: Shown, { paint }: Paper): string[] {
   };
   const warn = (isGood: boolean, text: string) => (isGood ? "" : `, ${paint("red", text)}`);
   const lag = value("audit_lag_records");
+  const isUsable = value("audit_usable") === 1;
   const bytes = (name: string) => bytesText(after.sum(name));
   const snapshotAt = value("snapshot_last_success_timestamp_seconds");
   const snapshotSize = value("snapshot_bytes");
@@ -315,13 +316,17 @@ function storeLines({ interval, nowMs }: Shown, { paint }: Paper): string[] {
     `  snapshot   ${snapshotText(snapshotAt, nowMs)}` +
       (snapshotSize > 0 ? `, ${bytesText(snapshotSize)}` : "") +
       warn(after.sum("frontrow_snapshots_total", isFailed) === 0, "SOME FAILED"),
-    `  trail      ${numberText(lag)} records behind` +
-      warn(value("audit_usable") === 1, "CANNOT BE WRITTEN"),
+    `  trail      ${numberText(lag)} records to archive` +
+      (isUsable && lag > 0 && lag < ARCHIVED_LATE ? ", as is normal" : "") +
+      warn(isUsable, "CANNOT BE WRITTEN"),
     `  holds      ${numberText(value("holds"))}`,
     `  memory     ${bytes("process_resident_memory_bytes")} in all, ` +
       `${bytes("nodejs_heap_size_used_bytes")} heap`,
   ];
 }
+
+/** Of the alert FrontrowTrailLate. */
+const ARCHIVED_LATE = 1_000_000;
 
 function isFailed({ result }: Labels): boolean {
   return result === "failed";

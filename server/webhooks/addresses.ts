@@ -88,7 +88,11 @@ export function refuseUrl(text: string, allowsPrivate: boolean): FieldError | nu
   if (url === null || url.hostname === "") return refused("must be an absolute URL");
   const isPlain = url.protocol === "http:";
   if (url.protocol !== "https:" && !(isPlain && allowsPrivate)) {
-    return refused(allowsPrivate ? "must begin with https: or http:" : "must begin with https:");
+    return refused(
+      allowsPrivate
+        ? "must begin with https: or http:"
+        : "must begin with https:; http: needs a server with --webhook-private-addresses",
+    );
   }
   if (url.username !== "" || url.password !== "") return refused("must not name a user");
   const address = literalOf(url);

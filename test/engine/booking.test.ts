@@ -186,6 +186,9 @@ test("an object has another price than the request expects → PRICE_CHANGED, it
     return errors.map((error) => `${error.field} ${error.code} ${String(error.rejectedValue)}`);
   };
   const changed = [`seats[1].id PRICE_CHANGED ${price + 1}`];
+  const body = { ...world.selection("A", "A2"), priceIds: { [idOf("A2")]: 999 } };
+  const message = `has price ${price} now, not 999: show it to the buyer and ask again`;
+  expect(world.book("lock", body)).toMatchObject({ errors: [{ message }] });
   expect(ask("lock", ["A1", "A2"], { A1: price, A2: price + 1 })).toEqual(changed);
   expect(ask("directsale", ["A1", "A2"], { A2: price + 1 })).toEqual(changed);
   expect(ask("lock", ["Pit:2", "A4", "A1"], { Pit: 7, A1: 7, A4: 7 })).toEqual([

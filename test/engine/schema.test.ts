@@ -232,6 +232,12 @@ test("the message names the limit, and the rejected value is kept", () => {
     message: "must be a string or null",
     rejectedValue: 7,
   });
+  const atLeast = (length: number) =>
+    fieldErrorOf({ ...NOTHING, keyword: "minLength", schema: length, data: "" }).message;
+  expect([1, 8].map(atLeast)).toEqual([
+    "must have at least 1 character",
+    "must have at least 8 characters",
+  ]);
   const { message } = fieldErrorOf({ ...NOTHING, keyword: "type", schema: "integer", data: "7" });
   expect(message).toBe("must be an integer");
 });

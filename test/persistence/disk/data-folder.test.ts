@@ -223,7 +223,7 @@ test("a second process is refused until the first has closed the folder", () => 
   const first = open(folder);
   const refusal = refusalOf(folder);
   expect(refusal.exitCode).toBe(75);
-  expect(refusal.message).toContain("another process uses it");
+  expect(refusal.message).toContain("another process uses it: close it there or stop that process");
   first.close();
   open(folder).close();
 });
@@ -303,7 +303,7 @@ test("a disk that fails while rights are taken away refuses the folder", () => {
   const folder = folderOf();
   open(folder).close();
   const makePrivateNow = () => {
-    throw new DiskFault("make private", folder, "EIO", null);
+    throw new DiskFault("make private", folder, "EIO");
   };
   const refusal = refusalOf(folder, undefined, { ...realDisk, makePrivateNow });
   expect(refusal.message).toMatch(/make private.*EIO/);
@@ -316,7 +316,7 @@ test.each(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"])(
     const folder = folderOf();
     open(folder).close();
     const makePrivateNow = (path: string) => {
-      throw new DiskFault("make private", path, code, null);
+      throw new DiskFault("make private", path, code);
     };
     const data = open(folder, undefined, { ...realDisk, makePrivateNow });
     data.close();

@@ -11,7 +11,7 @@ import {
   only,
 } from "../../../persistence/disk/faults.ts";
 
-const disk = new DiskFault("sync", "/data/wal/1.log", "EIO", new Error("cause"));
+const disk = new DiskFault("sync", "/data/wal/1.log", "EIO", { cause: new Error("cause") });
 
 test("the message of a fault says what happened, where, and what to do", () => {
   const faults: [StoreFault, ExitCode, string][] = [

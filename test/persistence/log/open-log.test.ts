@@ -157,7 +157,13 @@ test("a start without space for a segment fails with its cause", async () => {
   const disk = emptyDisk();
   disk.decide = ({ operation }) => (operation === "write" ? { code: "ENOSPC" } : null);
   const start = LogProcess.start({ disk, segmentBytes: SEGMENT_BYTES });
-  await expect(start).rejects.toMatchObject({ code: "ENOSPC", exitCode: 74 });
+  await expect(start).rejects.toMatchObject({
+    code: "ENOSPC",
+    exitCode: 74,
+    message: expect.stringMatching(
+      /^cannot write .*: ENOSPC; .* needs 1 MiB: free them /,
+    ) as string,
+  });
   expect([...disk.files().keys()]).toEqual([]);
 });
 

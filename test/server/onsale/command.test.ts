@@ -1,7 +1,10 @@
 /** The command line of `frontrow onsale`: text of the report, errors, usage, help. */
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
+import { RetryPolicy, Transport } from "../../../server/onsale/client.ts";
+import { Random } from "../../../server/onsale/random.ts";
+import { Statistics } from "../../../server/onsale/statistics.ts";
 import { layoutFlags, play, serverFlags, startTiny } from "./play.ts";
 
 const ESCAPE = "\u001B";
@@ -34,6 +37,17 @@ test("a key that the server refuses ends the run with one error", async () => {
   const { exitCode, stderr } = await play("--url", server.url, "--key", "wrong", ...layoutFlags());
   expect(exitCode).toBe(1);
   expect(stderr).toMatch(/^error: POST .*\/venues\/: 403 ACCESS_DENIED: .*\n$/);
+});
+
+test("no server listens at the address → the run ends with the error of the connection", async () => {
+  const url = [new URL("http://127.0.0.1:1")];
+  const transport = new Transport({ url, key: "k", connections: 1 }, new Statistics());
+  onTestFinished(() => transport.destroy());
+  const policy = new RetryPolicy(transport, new Random(1));
+  policy.allow(0);
+  await expect(policy.waitUntilReady()).rejects.toThrow(
+    "at last: connect ECONNREFUSED 127.0.0.1:1",
+  );
 });
 
 test("a usage error has exit code 2 and names the mistake", async () => {

@@ -71,7 +71,7 @@ test("the screen has rates, latencies, refusals, the store, and the fullest even
   expect(line("RATE_LIMITED")).toBeUndefined();
   expect(line("log ")).toContain("record 1,001,000");
   expect(line("snapshot")).toBe("  snapshot   10 min ago, 1.5 KiB");
-  expect(line("trail")).toContain("CANNOT BE WRITTEN");
+  expect(line("trail")).toBe("  trail      0 records to archive, CANNOT BE WRITTEN");
   const events = lines.slice(lines.findIndex((one) => one.startsWith("EVENTS")) + 1);
   expect(events.map((event) => /\d+ %/.exec(event)?.[0])).toEqual([
     "100 %",

@@ -52,7 +52,7 @@ test.each([
 test.each([
   ["odeon.example/hook", "absolute"],
   ["https://", "absolute"],
-  ["http://odeon.example/", "https:"],
+  ["http://odeon.example/", "--webhook-private-addresses"],
   ["ftp://odeon.example/", "https:"],
   ["https://ann@odeon.example/", "user"],
   ["https://:secret@odeon.example/", "user"],

@@ -20,23 +20,40 @@ function valueOf(text: string): unknown {
   return parsed.value;
 }
 
-const NOT_JSON = "The body is not JSON.";
+const EMPTY = "The body is empty: send JSON.";
+const mistakeAt = (character: number) =>
+  `The body is not JSON: there is a mistake at character ${character}.`;
+const endsAfter = (character: number) =>
+  `The body is not JSON: it ends too early, after character ${character}.`;
 const REFUSED: readonly (readonly [string, string | Buffer, RegExp | string])[] = [
-  ["an empty body", "", NOT_JSON],
-  ["blanks", " \n ", NOT_JSON],
-  ["a word", "lock", NOT_JSON],
-  ["single quotes", "{'a':1}", NOT_JSON],
-  ["a trailing comma", "[1,]", NOT_JSON],
-  ["a comment", "{} // no", NOT_JSON],
-  ["two values", "1 2", NOT_JSON],
-  ["a value and a brace", "{}}", NOT_JSON],
-  ["a zero byte after the value", "{}\0", NOT_JSON],
-  ["a control character in a string", '"a\u0001b"', NOT_JSON],
-  ["NaN", "NaN", NOT_JSON],
-  ["Infinity", "-Infinity", NOT_JSON],
-  ["a number with a plus", "+1", NOT_JSON],
-  ["a number with a leading zero", "01", NOT_JSON],
-  ["two byte order marks", "\ufeff\ufeff{}", NOT_JSON],
+  ["an empty body", "", EMPTY],
+  ["a byte order mark alone", "\ufeff", EMPTY],
+  ["blanks", " \n ", EMPTY],
+  ["a word", "lock", mistakeAt(1)],
+  ["single quotes", "{'a':1}", mistakeAt(2)],
+  ["a trailing comma in a list", "[1,]", mistakeAt(4)],
+  ["a trailing comma in an object", '{"a":1, }', mistakeAt(9)],
+  ["a comment", "{} // no", mistakeAt(4)],
+  ["two values", "1 2", mistakeAt(3)],
+  ["a value and a brace", "{}}", mistakeAt(3)],
+  ["a bracket of the other kind", '{"a":[1}', mistakeAt(8)],
+  ["a list with a name", '["a":1]', mistakeAt(5)],
+  ["a member without a colon", '{"a" 1}', mistakeAt(6)],
+  ["a member without a comma", '{"a":1 "b":2}', mistakeAt(8)],
+  ["a name that is no text", "{1:2}", mistakeAt(2)],
+  ["a body that ends in an object", '{"a":[{"b":1},', endsAfter(14)],
+  ["a body that ends after a colon", '{"a": ', endsAfter(6)],
+  ["a body that ends in a text", '{"a":"x\\n', endsAfter(9)],
+  ["a body that ends in an escape", '{"a":"x\\', endsAfter(8)],
+  ["a body that ends in a name", '{"a', endsAfter(3)],
+  ["an unknown escape", '["a\\x"]', mistakeAt(2)],
+  ["a zero byte after the value", "{}\0", mistakeAt(3)],
+  ["a control character in a string", '"a\u0001b"', mistakeAt(1)],
+  ["NaN", "NaN", mistakeAt(1)],
+  ["Infinity", "-Infinity", mistakeAt(1)],
+  ["a number with a plus", "+1", mistakeAt(1)],
+  ["a number with a leading zero", "[1, 01]", mistakeAt(5)],
+  ["two byte order marks", "\ufeff\ufeff{}", mistakeAt(1)],
   ["UTF-16", Buffer.from("\ufeff{}", "utf16le"), /UTF-8|JSON/],
   ["a lone continuation byte", Buffer.from([0x22, 0x80, 0x22]), /UTF-8/],
   ["half a character in UTF-8", Buffer.from([0x22, 0xc3, 0x22]), /UTF-8/],
@@ -76,6 +93,14 @@ const ACCEPTED: readonly (readonly [string, string, unknown])[] = [
   ["an escaped zero byte", '"\\u0000"', "\0"],
   ["a line separator", '"\u2028"', "\u2028"],
 ];
+
+test("a text of 16 KiB that is not JSON → its mistake; a longer one → none, which would take long", () => {
+  const text = JSON.stringify(Array.from({ length: 1_200 }, (_, i) => `\\"${i}[{`));
+  expect(reasonOf(`${text},`)).toBe(mistakeAt(text.length + 1));
+  expect(reasonOf(text.slice(0, -1))).toBe(endsAfter(text.length - 1));
+  expect(reasonOf(`"${"\\n".repeat(8_000)}`)).toBe(endsAfter(16_001));
+  expect(reasonOf(`"${"\\n".repeat(8_192)}`)).toBe("The body is not JSON.");
+});
 
 test.each(ACCEPTED)("%s is accepted", (_, text, value) => {
   expect(valueOf(text)).toEqual(value);
