@@ -118,7 +118,7 @@ function OpenEvent({ api, id, children }: OpenEventProps) {
 
 /** With an account, or with the key of an organization. */
 function LogIn() {
-  const way = useSignal<keyof typeof T.by>("account");
+  const way = useSignal<keyof typeof T.by>("key");
   const error = useSignal("");
   const isOpening = useSignal(false);
   const submit = async (event: TargetedSubmitEvent<HTMLFormElement>) => {

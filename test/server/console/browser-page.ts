@@ -82,6 +82,7 @@ export async function logInWithKey(page: Page, { key }: Pick<Staged, "key">): Pr
 }
 
 export async function logInWithAccount(page: Page): Promise<void> {
+  await button(page, "Account").click();
   await page.fill("input[name=email]", ACCOUNT.email);
   await page.fill("input[name=password]", ACCOUNT.password);
   await button(page, "Log in").click();
