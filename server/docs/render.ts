@@ -28,6 +28,8 @@ const CONFIGURATION = {
   telemetry: false,
   withDefaultFonts: false,
   hideClientButton: true,
+  // The search of all pages stands above it, and finds the calls, too.
+  hideSearch: true,
   // The page follows the setting of the system, as the others do.
   hideDarkModeToggle: true,
   showDeveloperTools: "never",
@@ -45,9 +47,11 @@ function referencePage(): string {
 
 /** Where the files are served, by their names without folders. */
 const PATHS: ReadonlyMap<string, string> = new Map(
-  [...SOURCES.map(({ file, path }) => [file, path] as const), ...Object.entries(ASSETS)].map(
-    ([file, path]) => [nameOf(file), path],
-  ),
+  [
+    ...SOURCES.map(({ file, path }) => [file, path] as const),
+    ["errors.md", ERRORS_PATH] as const,
+    ...Object.entries(ASSETS),
+  ].map(([file, path]) => [nameOf(file), path]),
 );
 
 function nameOf(file: string): string {

@@ -106,7 +106,19 @@ function wordsOf(text) {
 }
 
 /**
- * A word counts most where a heading is it, then begins with it, then has it, then in the text.
+ * @param {string} text
+ * @param {string} word
+ * @returns {number} Where a word of the text begins with it: `sse` is not in `addresses`. -1 for none.
+ */
+function placeOf(text, word) {
+  const start = /[\p{L}\p{N}]/u.test(word[0] ?? "") ? "(?<![\\p{L}\\p{N}])" : "";
+  const plain = word.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
+  return text.toLowerCase().search(new RegExp(start + plain, "u"));
+}
+
+/**
+ * A word counts most where a heading is it, then has it as a word, then in the title of the page, then
+ * in the text.
  *
  * @param {Section} section
  * @param {readonly string[]} words
@@ -114,14 +126,13 @@ function wordsOf(text) {
  */
 function scoreOf({ page, title, text }, words) {
   const heading = title.toLowerCase();
-  const rest = `${page} ${text}`.toLowerCase();
   let score = 0;
   for (const word of words) {
     if (heading === word) score += 60;
     else if (wordsOf(heading).some((one) => one.startsWith(word))) score += 20;
-    else if (heading.includes(word)) score += 12;
-    else if (page.toLowerCase().includes(word)) score += 4;
-    else if (rest.includes(word)) score += 1;
+    else if (placeOf(title, word) >= 0) score += 12;
+    else if (placeOf(page, word) >= 0) score += 4;
+    else if (placeOf(text, word) >= 0) score += 1;
     else return 0;
   }
   return heading === words.join(" ") ? score + 60 : score;
@@ -135,7 +146,7 @@ function scoreOf({ page, title, text }, words) {
 function marked(text, words) {
   const shown = document.createDocumentFragment();
   const spans = words
-    .map((word) => [text.toLowerCase().indexOf(word), word.length])
+    .map((word) => [placeOf(text, word), word.length])
     .filter(([at = -1]) => at >= 0)
     .sort(([a = 0], [b = 0]) => a - b);
   let end = 0;
@@ -153,9 +164,7 @@ function marked(text, words) {
  * @param {readonly string[]} words
  */
 function excerptOf(text, words) {
-  const at = Math.min(
-    ...words.map((word) => text.toLowerCase().indexOf(word)).filter((i) => i >= 0),
-  );
+  const at = Math.min(...words.map((word) => placeOf(text, word)).filter((i) => i >= 0));
   const isNear = !Number.isFinite(at) || at < EXCERPT_LENGTH / 2;
   const start = isNear ? 0 : text.indexOf(" ", at - EXCERPT_LENGTH / 3) + 1;
   if (start + EXCERPT_LENGTH >= text.length) return (isNear ? "" : "… ") + text.slice(start);

@@ -125,6 +125,8 @@ test("the search by keyboard → results from guide, calls and error codes; Ente
   await page.keyboard.press("ArrowUp");
   await until(page, "document.activeElement.matches('.search input')");
 
+  await page.fill(".search input", "rphan_seat");
+  await until(page, "document.querySelector('.search .none') !== null");
   await page.fill(".search input", "orphan_seat");
   await expect.poll(() => call.getAttribute("href")).toBe("/docs/errors/ORPHAN_SEAT");
   await page.fill(".search input", "whose hold");

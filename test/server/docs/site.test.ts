@@ -23,6 +23,12 @@ function fetched(script: string): string[] {
   return [...script.matchAll(/fetch\("([^"]+)"\)/g)].map(([, path]) => path!);
 }
 
+/** Path and fragment of a link on a page of this site, as a browser resolves it; empty for others. */
+function placeOf(link: string, page: string): readonly [string, string] {
+  const { origin, pathname, hash } = new URL(link, `http://docs${page}`);
+  return origin === "http://docs" ? [pathname, decodeURIComponent(hash.slice(1))] : ["", ""];
+}
+
 /** Follows every link of every page, from the home of the site. */
 async function crawl(): Promise<{ pages: Page[]; found: Map<string, number> }> {
   const found = new Map<string, number>();
@@ -36,9 +42,7 @@ async function crawl(): Promise<{ pages: Page[]; found: Map<string, number> }> {
     if (reply.type !== HTML || !path.startsWith("/docs")) continue;
     pages.push({ path, text: reply.text, headers: reply.headers });
     const links = [...targets(reply.text, "href"), ...targets(reply.text, "src")];
-    waiting.push(
-      ...links.map((link) => link.split("#")[0]!).filter((link) => link.startsWith("/")),
-    );
+    waiting.push(...links.map((link) => placeOf(link, path)[0]).filter((link) => link !== ""));
   }
   return { pages, found };
 }
@@ -50,6 +54,22 @@ test("every link between pages leads to a page, and every page is reached", () =
   const served = ROUTES.map(({ path }) => path).filter((path) => path.startsWith("/docs"));
   expect(served.filter((path) => !found.has(path))).toEqual([]);
   expect(pages.length).toBeGreaterThan(30);
+});
+
+test("every fragment of a link names a heading or box of its page, and all else leads to another host", () => {
+  const ids = new Map(pages.map(({ path, text }) => [path, new Set(targets(text, "id"))]));
+  const broken = pages.flatMap(({ path, text }) =>
+    targets(text, "href")
+      .filter((link) => {
+        const [target, fragment] = placeOf(link, path);
+        if (target === "") return !link.startsWith("https://");
+        // The reference makes its headings in the browser.
+        if (fragment === "" || target === "/docs/reference") return false;
+        return ids.get(target)?.has(fragment) !== true;
+      })
+      .map((link) => `${path}: ${link}`),
+  );
+  expect(broken).toEqual([]);
 });
 
 test("a page outside of the list is 404", async () => {
@@ -231,6 +251,7 @@ test("the API reference keeps the key, opens no group, and asks nobody else", ()
     defaultOpenFirstTag: false,
     telemetry: false,
     withDefaultFonts: false,
+    hideSearch: true,
   });
 });
 
