@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { STATE_SELECTION } from "../../../engine/bodies.ts";
+import { EXTENSION, STATE_SELECTION } from "../../../engine/bodies.ts";
 import type { Shape } from "../../../engine/schema.ts";
 import { CommandClient } from "../../../server/client/client.ts";
 import { CALLS } from "../../../server/commands/command.ts";
@@ -96,14 +96,18 @@ describe("@frontrow/client, packed and installed in an empty project", () => {
   });
 
   test("the types of a booking and its calls are those that the server takes", async () => {
-    const { properties } = STATE_SELECTION as { readonly properties: Record<string, Shape> };
-    const members = Object.entries(properties).map(
-      ([name, shape]) => `${name}: ${sampleOf(shape)}`,
-    );
+    const membersOf = ({ properties }: Shape) =>
+      Object.entries(properties as Record<string, Shape>)
+        // Any value, and refused: an extension has no places.
+        .filter(([, { type }]) => type !== undefined)
+        .map(([name, shape]) => `${name}: ${sampleOf(shape)}`)
+        .join(", ");
     const sends = CALLS.map((call) => `client.send("${call}", booking);`);
-    const program = `import { CommandClient, type Booking } from "@frontrow/client";
+    const program = `import { CommandClient, type Booking, type Extension } from "@frontrow/client";
       declare const client: CommandClient;
-      const booking: Booking = { eventId: "e", idempotencyKey: "k", ${members.join(", ")} };
+      const booking: Booking = { eventId: "e", idempotencyKey: "k", ${membersOf(STATE_SELECTION)} };
+      const extension: Extension = { eventId: "e", idempotencyKey: "k", ${membersOf(EXTENSION)} };
+      client.extend(extension);
       ${sends.join("\n")}`;
     writeFileSync(path.join(project, "members.mts"), program);
     const { stdout } = await inProject(

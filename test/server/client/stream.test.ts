@@ -224,7 +224,8 @@ test("each connection has a ticket of its own, until there is none", async () =>
 
 test("the guide's client shows the states of the listing", async () => {
   const page = readFileSync("server/docs/guide/live.md", "utf8");
-  const [, code = ""] = /<!-- test: [^>]*-->\n```js\n([^]*?)```/.exec(page) ?? [];
+  const [, code = ""] =
+    /<!-- test: the guide's client [^>]*-->\n```js\n([^]*?)```/.exec(page) ?? [];
   const { server, proxy } = await started();
   const body = code
     .replace(/^import .*\n/, "")

@@ -19,6 +19,7 @@ interface Order {
   readonly seats: readonly { readonly id: number }[];
   readonly groupOfSeats: readonly { readonly id: number; readonly capacity: number }[];
   readonly priceIds: Readonly<Record<string, number>>;
+  readonly holdType?: string;
   readonly state?: string;
   readonly paymentId?: string | null;
 }
@@ -214,6 +215,11 @@ test("kills, messages that are late, doubled and lost → who paid has the seats
   await Promise.all([0, 1, 2, 3].map(buyers));
   selling.isOver = true;
   await killing;
+
+  const chosen = { seats: [{ id: seatIds[0]! }], groupOfSeats: [], priceIds: {} };
+  const slow = { id: "slow", eventId, ...chosen, holdType: "NONE" };
+  const refused = await untilDone(() => checkout.reserve(shop, slow));
+  expect(refused).toMatchObject({ errors: [{ field: "holdType", code: "UNKNOWN" }] });
 
   const ends = [...shop.ledger.values()];
   expect(ends).not.toContain("authorized");

@@ -1,4 +1,6 @@
 /** Server-sent events, and the signs of life of every kind of stream, on real connections. */
+import { readFileSync } from "node:fs";
+import { EventSource } from "undici";
 import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { SILENCE_MS } from "../../../server/live/feed.ts";
 import { V2 } from "../../support/server.ts";
@@ -145,6 +147,26 @@ test("EventSource with a ticket follows on after a lost connection, and misses n
   let text = "";
   while (!text.includes('"LOCKED"')) text += (await reader.read()).value ?? "";
   await reader.cancel();
+});
+
+test("the guide's EventSource shows a change", async () => {
+  const page = readFileSync("server/docs/guide/live.md", "utf8");
+  const [, code = ""] =
+    /<!-- test: the guide's EventSource [^>]*-->\n```js\n([^]*?)```/.exec(page) ?? [];
+  const { server, base } = listening;
+  const path = `${V2}/events/${server.a.eventId}`;
+  const { ticket } = (await server.post<{ ticket: string }>(`${path}/stream-tickets`)).body;
+  const { sequence } = server.services.engine;
+  const body = `${code.replace("https://tickets.example", base)}return source;`;
+  const names = ["EventSource", "eventId", "sequence", "ticket", "show"];
+  // oxlint-disable-next-line no-new-func, typescript/no-implied-eval -- the code of the guide
+  const run = new Function(...names, body) as (...values: unknown[]) => EventSource;
+  const shown = new Promise((resolve) => {
+    const source = run(EventSource, server.a.eventId, sequence, ticket, resolve);
+    onTestFinished(() => source.close());
+  });
+  await server.book("lock", "ann", "A1");
+  expect(await shown).toMatchObject({ sequence: sequence + 1, call: "lock" });
 });
 
 test("a stream that a ticket opened ends with the key that made the ticket", async () => {
