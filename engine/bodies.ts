@@ -1,5 +1,6 @@
 /** The shapes of command bodies, and their derived types. */
 import {
+  BEST_QUANTITY_MAX,
   EXTENSION_SECONDS_MAX,
   HOLD_TTL_SECONDS_MAX,
   HOLD_TYPE_LENGTH_MAX,
@@ -8,6 +9,7 @@ import {
   NAME_LENGTH_MAX,
   OBJECTS_PER_REQUEST_MAX,
   ORGANIZATION_LIMIT_MAX,
+  SEAT_RANK_MAX,
   SESSION_LENGTH_MAX,
   URL_LENGTH_MAX,
   WEBHOOK_EVENTS_MAX,
@@ -115,6 +117,28 @@ export const CHECKED_SELECTION = object({
 });
 export type CheckedSelection = TypeOf<typeof CHECKED_SELECTION>;
 
+export const BEST_REQUEST = object({
+  sessionId: optional(text({ maxLength: SESSION_LENGTH_MAX, format: "line" })),
+  quantity: integer({ minimum: 1, maximum: BEST_QUANTITY_MAX }),
+  priceIds: optional(list(LONG, { maxItems: 100 })),
+  groupOfSeatsIds: optional(list(LONG, { maxItems: 1_000 })),
+  accessible: optional(integer({ minimum: 0, maximum: BEST_QUANTITY_MAX })),
+  includeAccessible: OPTIONAL_FLAG,
+  adjacent: optional(oneOf(["required", "preferred"])),
+  avoidOrphans: optional(BOOLEAN),
+  holdType: optional(text(HOLD_TYPE_LIMITS)),
+  fence: optional(FENCE),
+  fences: optional(map(FENCE, OBJECTS_PER_REQUEST_MAX)),
+});
+/**
+ * Wishes for the best places: `quantity` seats together, or places of an area that
+ * `groupOfSeatsIds` names, at any of the prices `priceIds` and in any of the groups
+ * `groupOfSeatsIds`. Of the seats, `accessible` are accessible ones, and with `includeAccessible`
+ * others may be, too. With `adjacent` preferred they may be in several rows; with `avoidOrphans`,
+ * the default, places that leave fewer single seats are better. Fences must be left out.
+ */
+export type BestRequest = TypeOf<typeof BEST_REQUEST>;
+
 const ASSIGNMENT = object({
   objectId: OPTIONAL_ID,
   /** Another name for `objectId`. */
@@ -209,8 +233,17 @@ const ROW = openObject({ ...SENT, sectorGuid: UUID, rowNumber: NAME });
 /** A row of the section with the guid `sectorGuid`. `rowNumber` is its label, such as "A". */
 export type SentRow = TypeOf<typeof ROW>;
 
-const SEAT = openObject({ ...SENT, ...POSITION, rowGuid: UUID, name: NAME });
-/** A seat of the row with the guid `rowGuid`. `x` and `y` are drawing units within the section. */
+const SEAT = openObject({
+  ...SENT,
+  ...POSITION,
+  rowGuid: UUID,
+  name: NAME,
+  rank: optional(integer({ minimum: 0, maximum: SEAT_RANK_MAX })),
+});
+/**
+ * A seat of the row with the guid `rowGuid`. `x` and `y` are drawing units within the section. Of
+ * two seats, `best` prefers the one with the smaller `rank`.
+ */
 export type SentSeat = TypeOf<typeof SEAT>;
 
 const SHAPE = openObject({
@@ -237,10 +270,14 @@ export const LAYOUT = exactObject({
   seats: optional(list(SEAT)),
   shapes: optional(list(SHAPE)),
   clientViewBox: optional(RECORD),
+  focalPoint: optional(object({ x: number(), y: number() })),
   /** Ignored: an answer of this call may be sent back. */
   inUse: optional(ANYTHING),
 });
-/** A layout, or the part of it that changes: objects that are not sent stay as they are. */
+/**
+ * A layout, or the part of it that changes: objects that are not sent stay as they are. Without
+ * ranks, `best` prefers the seats that are closest to the focal point.
+ */
 export type LayoutBody = TypeOf<typeof LAYOUT>;
 
 export const EVENT_MEMBERS = {

@@ -144,7 +144,7 @@ function refuseEmptySession({ sessionId }: StateSelection): Refusal {
   ]);
 }
 
-function unknownHoldType({ holdType }: StateSelection): FieldError {
+export function unknownHoldType({ holdType }: Pick<StateSelection, "holdType">): FieldError {
   const message = "is no hold type of the organization: define it, or take one that its list has";
   return { field: "holdType", code: "UNKNOWN", message, rejectedValue: holdType };
 }
@@ -194,7 +194,7 @@ type HoldFacts = Pick<MoveRecord, "hold" | "holdType" | "expiresAtMs">;
 
 const NO_HOLD: HoldFacts = { hold: NONE, holdType: "", expiresAtMs: 0 };
 
-function newHold({ holds }: Partition, holdType: HoldTypeRow, timeMs: number): HoldFacts {
+export function newHold({ holds }: Partition, holdType: HoldTypeRow, timeMs: number): HoldFacts {
   assert(holds.nextSlot !== NONE, "a hold has a slot");
   const expiresAtMs = holdEndMs(holdType, timeMs);
   return { hold: holds.nextSlot, holdType: holdType.name, expiresAtMs };
@@ -702,7 +702,10 @@ function checkAll({ sessionId, seats, groupOfSeats, fence }: StateSelection, err
 }
 
 /** A guard of a call that cannot keep it is refused. */
-function checkNoFences({ fence, fences }: StateSelection, errors: FieldError[]): void {
+export function checkNoFences(
+  { fence, fences }: Pick<StateSelection, "fence" | "fences">,
+  errors: FieldError[],
+): void {
   if ((fence ?? null) === null && (fences ?? null) === null) return;
   const message = "must be left out: this call takes what is free, which is in no hold or sale";
   for (const [field, rejectedValue] of Object.entries({ fence, fences })) {
@@ -756,34 +759,48 @@ const NO_ERRORS: readonly FieldError[] = [];
  */
 function findBeyondLimits(
   holds: Holds,
-  { heldPerSession, heldPerEvent }: HeldLimits,
+  present: HeldLimits,
   selection: StateSelection,
 ): readonly FieldError[] {
+  const { heldPerSession, heldPerEvent } = present;
   if (heldPerSession === undefined && heldPerEvent === undefined) return NO_ERRORS;
-  const sessionId = selection.sessionId ?? "";
-  const errors: FieldError[] = [];
-  const left = {
-    session: heldPerSession === undefined ? Infinity : heldPerSession - holds.heldBy(sessionId),
-    event: heldPerEvent === undefined ? Infinity : heldPerEvent - holds.held,
-  };
-  const take = (places: number, field: string, rejectedValue: number) => {
-    if (places <= Math.min(left.session, left.event)) {
-      left.session -= places;
-      left.event -= places;
-      return;
+  const limits = new Allowance(holds, present, selection.sessionId ?? "");
+  const { seats, areas } = choicesOf(selection);
+  const ofSeats = seats.map(({ id }, i) => limits.take(1, `seats[${i}].id`, id));
+  const ofAreas = areas.map(({ capacity }, i) =>
+    limits.take(capacity!, `groupOfSeats[${i}].capacity`, capacity!),
+  );
+  return [...ofSeats, ...ofAreas].filter((error) => error !== null);
+}
+
+/** How many places a session may still hold. */
+export class Allowance {
+  readonly #limits: HeldLimits;
+  #ofSession: number;
+  #ofEvent: number;
+
+  constructor(holds: Holds, limits: HeldLimits, sessionId: string) {
+    const { heldPerSession, heldPerEvent } = limits;
+    this.#limits = limits;
+    this.#ofSession =
+      heldPerSession === undefined ? Infinity : heldPerSession - holds.heldBy(sessionId);
+    this.#ofEvent = heldPerEvent === undefined ? Infinity : heldPerEvent - holds.held;
+  }
+
+  /** @returns The error of places beyond a limit; null when they are taken. */
+  take(places: number, field: string, rejectedValue: number): FieldError | null {
+    if (places <= Math.min(this.#ofSession, this.#ofEvent)) {
+      this.#ofSession -= places;
+      this.#ofEvent -= places;
+      return null;
     }
+    const { heldPerSession, heldPerEvent } = this.#limits;
     const message =
-      places > left.session
+      places > this.#ofSession
         ? `is more than the ${heldPerSession} that a session may hold in an event`
         : `is more than the ${heldPerEvent} that may be held in an event`;
-    errors.push({ field, code: "HELD_LIMIT", message, rejectedValue });
-  };
-  const { seats, areas } = choicesOf(selection);
-  for (const [i, { id }] of seats.entries()) take(1, `seats[${i}].id`, id);
-  for (const [i, { capacity }] of areas.entries()) {
-    take(capacity!, `groupOfSeats[${i}].capacity`, capacity!);
+    return { field, code: "HELD_LIMIT", message, rejectedValue };
   }
-  return errors;
 }
 
 // Hold types: how long a lock with a given `holdType` lasts.

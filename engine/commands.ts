@@ -7,6 +7,7 @@
  */
 import { assert } from "./assert.ts";
 import { CALLER, type CommandWith } from "./bodies.ts";
+import { BEST_COMMANDS } from "./best.ts";
 import { BOOKING_COMMANDS } from "./booking.ts";
 import { EXTEND_COMMANDS } from "./extend.ts";
 import { bytesOfRow, type Catalog, type CatalogPut } from "./catalog.ts";
@@ -53,6 +54,7 @@ export const COMMANDS = {
   ...WEBHOOK_COMMANDS,
   ...BOOKING_COMMANDS,
   ...EXTEND_COMMANDS,
+  ...BEST_COMMANDS,
 };
 
 export type CommandKind = keyof typeof COMMANDS;

@@ -6,6 +6,10 @@ import { assert } from "./assert.ts";
 
 /** Objects (seats and areas) of one booking request. */
 export const OBJECTS_PER_REQUEST_MAX = 1_000;
+/** Places of one request for the best ones. */
+export const BEST_QUANTITY_MAX = 50;
+/** The rank of a seat, smaller is better; that of seats without one where others have ranks. */
+export const SEAT_RANK_MAX = 1_000_000_000;
 /** Seats of one layout. */
 export const SEATS_PER_LAYOUT_MAX = 200_000;
 /**

@@ -29,6 +29,8 @@ export const Result = {
   INVENTORY_IN_USE: 54,
   INVENTORY_NOT_AVAILABLE: 60,
   ORPHAN_SEAT: 61,
+  /** No command can have both. */
+  NOTHING_SUITABLE: 62,
 } as const;
 export type Result = (typeof Result)[keyof typeof Result];
 
@@ -48,6 +50,8 @@ export interface Refusal {
   readonly detail: string;
   /** Every refused object, in the order of the request. */
   readonly errors: readonly FieldError[];
+  /** Further members of its problem document. */
+  readonly members?: Readonly<Record<string, number>>;
 }
 
 /** The success of a command. */

@@ -8,6 +8,7 @@ import { AREA_CAPACITY_MAX, NONE } from "../constants.ts";
 import type { Layout } from "../layout/layout.ts";
 import type { ExtensionRecord, MoveRecord, PriceRecord } from "../records.ts";
 import { Holds } from "./holds.ts";
+import { Places } from "./places.ts";
 import { BOOKING_STATES, type BookingState, MOVES, SeatState } from "./states.ts";
 
 const { UNPRICED, WITHDRAWN, ACTIVE, LOCKED, SOLD, BLOCKED } = SeatState;
@@ -42,6 +43,7 @@ export class Partition implements SeatColumns {
   readonly changes: ChangeList;
   readonly areas: Areas;
   readonly holds = new Holds();
+  #places: Places | null = null;
 
   /**
    * @param createdAtMs - Milliseconds since 1970: the first time of change of seats and areas.
@@ -78,6 +80,11 @@ export class Partition implements SeatColumns {
     if (state < LOCKED) return 0;
     const low = this.holdOrFence[seat]!;
     return state === LOCKED ? this.holds.get(low).fence : this.fenceHigh[seat]! * LOW + low;
+  }
+
+  /** The index of the best places: derived from the seats alone, and made when it is asked. */
+  get places(): Places {
+    return (this.#places ??= new Places(this));
   }
 
   /**

@@ -417,12 +417,14 @@ export function mergeLayout(
   const newShapeId = () => newGuid(timeMs, merging.nextId++);
   const { shapes, errors } = mergeShapes(stored.shapes, body.shapes ?? [], newShapeId);
   merging.errors.push(...errors);
+  const focalPoint = body.focalPoint ?? stored.focalPoint;
   const document: LayoutDocument = {
     sectors: sectors.kept,
     rows: keptRows.filter(({ guid }) => !emptied.has(guid)),
     seats: keptSeats,
     shapes,
     clientViewBox: body.clientViewBox ?? stored.clientViewBox,
+    ...(focalPoint === undefined ? {} : { focalPoint: { x: focalPoint.x, y: focalPoint.y } }),
   };
   assert(merging.nextId >= nextId, "an id that was given out is never given out again");
   const newIds = merging.nextId - nextId;
@@ -431,7 +433,7 @@ export function mergeLayout(
 
 /** Cost: O(objects). */
 function hasChanged(older: LayoutDocument, newer: LayoutDocument): boolean {
-  const { shapes, clientViewBox } = newer;
+  const { shapes, clientViewBox, focalPoint } = newer;
   const lists = [
     [older.sectors, newer.sectors],
     [older.rows, newer.rows],
@@ -442,7 +444,8 @@ function hasChanged(older: LayoutDocument, newer: LayoutDocument): boolean {
       before.length === after.length && before.every((object, i) => object === after[i]),
   );
   if (!isKept) return true;
-  return !isSameValue([older.shapes, older.clientViewBox], [shapes, clientViewBox]);
+  const drawing = [older.shapes, older.clientViewBox, older.focalPoint];
+  return !isSameValue(drawing, [shapes, clientViewBox, focalPoint]);
 }
 
 interface Merged<T> {

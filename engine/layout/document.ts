@@ -34,6 +34,8 @@ export interface Seat {
   /** Coordinates relative to the sector. */
   readonly x?: number | null | undefined;
   readonly y?: number | null | undefined;
+  /** Smaller is better; see `Seating`. */
+  readonly rank?: number | null | undefined;
   readonly [drawing: string]: unknown;
 }
 
@@ -49,6 +51,8 @@ export interface LayoutDocument {
   readonly seats: readonly Seat[];
   readonly shapes: readonly Shape[];
   readonly clientViewBox: unknown;
+  /** The point to which the audience looks; left out when none was given. */
+  readonly focalPoint?: { readonly x: number; readonly y: number } | undefined;
 }
 
 /** Ids of the sectors, rows and seats. */

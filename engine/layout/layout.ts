@@ -6,6 +6,7 @@
 import { assert } from "../assert.ts";
 import { NONE } from "../constants.ts";
 import type { LayoutDocument, Seat } from "./document.ts";
+import { type Seating, seatingOf } from "./seating.ts";
 
 export const GroupType = { SECTION: "SECTION", TABLE: "TABLE", ROW: "ROW", GA: "GA" } as const;
 export type GroupType = (typeof GroupType)[keyof typeof GroupType];
@@ -41,7 +42,7 @@ export interface GroupPlace {
   readonly index: number;
 }
 
-export interface Layout {
+export interface Layout extends Seating {
   readonly seatCount: number;
   /** Index: seat. Value: its id. In ascending order. */
   readonly seatIds: Float64Array;
@@ -140,6 +141,7 @@ export function buildLayout(document: LayoutDocument): Layout {
     rowOfSeat,
     previousSeat,
     nextSeat,
+    ...seatingOf(document, seats, rows),
     sections: sections.map(({ id, name, type = GroupType.SECTION }, i) => {
       return { id, name, type, rows: rowsOfSection[i]! };
     }),

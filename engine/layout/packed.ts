@@ -5,6 +5,7 @@
 import { assert } from "../assert.ts";
 import type { LayoutDocument } from "./document.ts";
 import { type Layout, type LayoutArea, type LayoutSection, withIndexes } from "./layout.ts";
+import type { Seating } from "./seating.ts";
 
 /** From this many objects on, a layout is prepared in another thread. */
 export const LARGE_LAYOUT_OBJECTS = 1_000;
@@ -39,6 +40,10 @@ export class PackedLayout implements LayoutDocument {
     return this.unpack().clientViewBox;
   }
 
+  get focalPoint() {
+    return this.unpack().focalPoint;
+  }
+
   /** Cost: O(bytes), each time. */
   unpack(): LayoutDocument {
     return this.#unpack(this.bytes);
@@ -58,7 +63,7 @@ export function plainDocument(document: LayoutDocument): LayoutDocument {
 // A seat index as arrays of numbers and texts, to be built in one thread and used in another:
 // arrays of numbers move between threads without a copy.
 
-export interface LayoutColumns {
+export interface LayoutColumns extends Seating {
   readonly seatIds: Float64Array;
   readonly rowOfSeat: Uint32Array;
   readonly previousSeat: Uint32Array;
@@ -81,7 +86,7 @@ export interface LayoutColumns {
 /** Cost: O(seats and rows). */
 export function columnsOf(layout: Layout): LayoutColumns {
   const { seatIds, rowOfSeat, previousSeat, nextSeat, labels, labelOfSeat } = layout;
-  const { sections, areas, rows } = layout;
+  const { sections, areas, rows, scores, x, y, marks } = layout;
   const seatsOfRows = new Uint32Array(seatIds.length);
   let at = 0;
   for (const { seats } of rows) {
@@ -96,6 +101,10 @@ export function columnsOf(layout: Layout): LayoutColumns {
     nextSeat,
     labels,
     labelOfSeat,
+    scores,
+    x,
+    y,
+    marks,
     sections,
     areas,
     rowIds: Float64Array.from(rows, ({ id }) => id),
@@ -116,7 +125,7 @@ export function layoutOfColumns(columns: LayoutColumns): Layout {
     section: columns.sectionOfRow[row]!,
     seats: columns.seatsOfRows.subarray(at, (at += columns.seatCounts[row]!)),
   }));
-  const { labelOfSeat } = columns;
+  const { labelOfSeat, scores, x, y, marks } = columns;
   const seats = { seatIds, labels, labelOfSeat, rowOfSeat, previousSeat, nextSeat };
-  return withIndexes({ ...seats, sections, rows, areas });
+  return withIndexes({ ...seats, scores, x, y, marks, sections, rows, areas });
 }

@@ -187,6 +187,7 @@ const SEAT = openObject({
   rowGuid: whenSet(TEXT),
   name: TEXT,
   ...POSITION,
+  rank: whenSet(orNull(integer())),
 });
 /** Drawing members that the service does not know are kept and given back. */
 export const LAYOUT = object({
@@ -195,6 +196,7 @@ export const LAYOUT = object({
   seats: list(SEAT),
   shapes: list(RECORD),
   clientViewBox: orNull(RECORD),
+  focalPoint: whenSet(object({ x: number(), y: number() })),
   /** Of a change. */
   inUse: whenSet(object({ renamed: COUNT, moved: COUNT })),
 });
@@ -398,6 +400,8 @@ export const PROBLEM = object({
   path: TEXT,
   errorCode: oneOf(ERROR_CODES),
   sequence: whenSet(COUNT),
+  largestTogether: whenSet(COUNT),
+  available: whenSet(COUNT),
   errors: list(ERROR_DETAIL),
 });
 

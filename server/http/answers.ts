@@ -63,6 +63,7 @@ const TABLE: Readonly<Record<Name, readonly [status: number, title: string]>> = 
   INVENTORY_IN_USE: [409, "Inventory in use"],
   PRECONDITION_FAILED: [412, "Precondition failed"],
   INVENTORY_NOT_AVAILABLE: [400, "Inventory not available"],
+  NOTHING_SUITABLE: [409, "Nothing suitable"],
   ORPHAN_SEAT: [422, "Orphan seat"],
   MALFORMED_REQUEST: [400, "Malformed request"],
   METHOD_NOT_ALLOWED: [405, "Method not allowed"],
@@ -236,8 +237,8 @@ export interface Problem {
   readonly headers?: Answer["headers"];
   /** Replaces the status of the refusal. */
   readonly status?: number;
-  /** Of HISTORY_GONE: the smallest record after which changes can be had. */
-  readonly sequence?: number;
+  /** Further members of the document. */
+  readonly members?: Readonly<Record<string, number>>;
 }
 
 /** RFC 9457, with the members that the interface documents. */
@@ -254,7 +255,7 @@ export function problemAnswer(problem: Problem, path: string, timeMs: number): A
     timestamp: `${localDateTime(timeMs)}Z`,
     path,
     errorCode,
-    sequence: problem.sequence,
+    ...problem.members,
   });
   return {
     status,

@@ -152,7 +152,7 @@ function historyGone(rejectedValue: number, first: number): Problem {
     refused: FrontResult.HISTORY_GONE,
     detail: `Changes after ${rejectedValue} are not kept, or there is no such record yet.`,
     errors: [{ field: "since", code: "RANGE", message, rejectedValue }],
-    sequence,
+    members: { sequence },
   };
 }
 

@@ -463,7 +463,7 @@ export class Follower implements SocketHandler, KeyedConnection, FeedFollower, W
 
   /** Cursor older than retention: streams restart from a snapshot, other clients are closed. */
   #beginAgain(page: ChangePage | Problem): Promise<boolean> {
-    const isGone = !isRefused(page) || page.sequence !== undefined;
+    const isGone = !isRefused(page) || page.members?.["sequence"] !== undefined;
     if (isGone && this.#parts.form !== Form.EVENTS) return this.#sendSnapshot();
     this.close(CloseCode.UNAVAILABLE);
     return Promise.resolve(false);
