@@ -94,8 +94,10 @@ export function list<T>(items: Shape<T>, limits: ListLimits = {}): Shape<readonl
   return { type: "array", items, ...limits };
 }
 
-export function either<A, B>(a: Shape<A>, b: Shape<B>): Shape<A | B> {
-  return { anyOf: [a, b] };
+export function either<A, B, C = never>(
+  ...shapes: [a: Shape<A>, b: Shape<B>, c?: Shape<C>]
+): Shape<A | B | C> {
+  return { anyOf: shapes };
 }
 
 /** An optional member of a request; null means the same. */

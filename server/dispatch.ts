@@ -25,6 +25,7 @@ import { type Match, refuseRoute, Router } from "./api/router.ts";
 import type { Services } from "./api/services.ts";
 import {
   asSent,
+  bodyChecksOf,
   type Checked,
   type CheckedQuery,
   findUnknown,
@@ -247,15 +248,18 @@ export class Dispatch implements Front<Match>, CommandFront {
     const services = this.#services;
     const { checks } = exchange.found!;
     exchange.join();
-    let body: unknown = route.readBody?.(exchange.body) ?? null;
+    const isQueryValid = query.errors.length === 0;
+    const chosen = isQueryValid ? route.bodyOf?.(query.values) : undefined;
+    let body: unknown = chosen === undefined ? (route.readBody?.(exchange.body) ?? null) : null;
     let bodyErrors = NO_ERRORS;
     if (body === null && route.body !== undefined) {
-      const read = readBody(route, checks, exchange.body);
+      const bodyChecks = chosen === undefined ? checks : bodyChecksOf(chosen);
+      const read = readBody(route, bodyChecks, exchange.body);
       if (isRefused(read)) return read;
       ({ body, errors: bodyErrors } = read);
     }
     if (isStrict(exchange)) {
-      const unknown = findUnknown(route.body, body, query.unknown);
+      const unknown = findUnknown(chosen ?? route.body, body, query.unknown);
       const isForeign = ({ field }: FieldError) => !exchange.envelope.includes(field);
       bodyErrors = [...bodyErrors, ...unknown.filter(isForeign)];
     }

@@ -46,7 +46,8 @@ export class Places {
   readonly #units: Units;
   /** By filter and size, the one used last at the end. */
   readonly #indexes = new Map<string, Ranking | Census>();
-  #bytes = 0;
+  /** Estimated memory of the indexes. */
+  bytes = 0;
 
   constructor(partition: ChangingSeats) {
     this.#partition = partition;
@@ -74,14 +75,14 @@ export class Places {
   #find(key: string, make: () => Ranking | Census): Ranking | Census {
     const known = this.#indexes.get(key);
     const found = known ?? make();
-    if (known === undefined) this.#bytes += found.bytes;
+    if (known === undefined) this.bytes += found.bytes;
     else this.#indexes.delete(key);
     this.#indexes.set(key, found);
     found.update();
     for (const [oldest, index] of this.#indexes) {
-      if (this.#bytes <= BYTES_PER_SEAT * this.#units.seats.length) break;
+      if (this.bytes <= BYTES_PER_SEAT * this.#units.seats.length) break;
       this.#indexes.delete(oldest);
-      this.#bytes -= index.bytes;
+      this.bytes -= index.bytes;
     }
     return found;
   }

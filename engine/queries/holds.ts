@@ -1,8 +1,7 @@
 /** One page of the holds of an event, filtered and sorted. */
 import { assert } from "../assert.ts";
-import type { StateSelection } from "../bodies.ts";
+import type { SeatChoice } from "../bodies.ts";
 import type { EventRow, PriceRow } from "../catalog.ts";
-import type { BookingKind } from "../booking.ts";
 import { NONE } from "../constants.ts";
 import type { Hold, Holds } from "../inventory/holds.ts";
 import type { Partition } from "../inventory/partition.ts";
@@ -121,15 +120,21 @@ export interface Booked {
   readonly areas: readonly BookedArea[];
 }
 
+/** Seats and places of one call. */
+export interface BookedChoices {
+  readonly seats?: readonly SeatChoice[] | null | undefined;
+  readonly groupOfSeats?: readonly SeatChoice[] | null | undefined;
+}
+
 /**
- * @param kind - The call, granted just now.
+ * @param isLock - Whether the choices were locked just now, by the last hold of the event.
  * Cost: O(objects of the request).
  */
 export function bookedFacts(
   state: State,
   event: EventRow,
-  kind: BookingKind,
-  selection: StateSelection,
+  isLock: boolean,
+  selection: BookedChoices,
 ): Booked {
   const partition = state.partitionOf(event);
   const prices = state.catalog.pricesOf(event.id);
@@ -141,7 +146,7 @@ export function bookedFacts(
     const area = layout.areaIndexes.get(id);
     assert(area !== undefined, "the areas of a granted call are in the layout");
     const facts = areaFacts(partition, prices, area);
-    if (kind !== "lock") return { ...facts, hold: null };
+    if (!isLock) return { ...facts, hold: null };
     const { fence, expiresAtMs } = holds.get(holds.newest);
     const places = partition.areas.held(area, holds.newest);
     return { ...facts, hold: { fence, expiresAtMs: expiresAtMs || null, places } };

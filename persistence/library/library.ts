@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import type {
   Administrator,
   AssignmentSelection,
+  BestRequest,
   PriceAssignments,
   EventBody,
   EventChange,
@@ -91,11 +92,13 @@ export type {
 } from "../../engine/queries/history.ts";
 export type { BookedSeat } from "../../engine/queries/holds.ts";
 export type { AreaFacts, SeatFacts } from "../../engine/queries/seats.ts";
+export type { BestPlaces } from "../../engine/best.ts";
 export type { FieldError } from "../../engine/results.ts";
 export type {
   Administrator,
   AssignmentItem,
   AssignmentSelection,
+  BestRequest,
   PriceAssignments,
   EventBody,
   EventChange,
@@ -449,6 +452,14 @@ export class Frontrow {
   /** Holds ACTIVE seats and places for a session. All or nothing, like every booking call. */
   lock(eventId: string, selection: StateSelection) {
     return this.#acting.run("lock", { eventId, body: selection });
+  }
+
+  /**
+   * Holds the best places that are free for a session: the later of two callers gets the next best.
+   * The value has the places in the form that `sell` and `unlock` take.
+   */
+  lockBest(eventId: string, request: BestRequest) {
+    return this.#acting.run("best", { eventId, body: request });
   }
 
   /** Puts what the session holds back on sale. Objects that are ACTIVE already stay so. */

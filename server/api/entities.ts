@@ -330,6 +330,12 @@ const REPRESENTATION = {
 export const BOOKED = either(DONE, object(REPRESENTATION));
 /** Extended holds, and the first of their ends. */
 export const EXTENDED = object({ ...REPRESENTATION, until: orNull(LOCAL_DATE_TIME) });
+/** The best places, with the areas in the form that `sale` and `unlock` take. */
+export const BEST = object({
+  ...REPRESENTATION,
+  together: BOOLEAN,
+  groupOfSeats: list(object({ id: LONG, capacity: COUNT })),
+});
 
 /** A transition of one seat, or of some places of an area. */
 export const AUDIT_ENTRY = object({

@@ -93,6 +93,8 @@ export interface RouteRow<
   readonly params?: P;
   readonly query?: Q;
   readonly body?: Shape<Body>;
+  /** The one of several shapes that the body has with this query; undefined for `body`. */
+  readonly bodyOf?: (query: QueryOf<Q>) => Shape | undefined;
   /**
    * Reads the usual form of the body faster than the general way, with the same result; null for a
    * body that must take the general way.
@@ -128,12 +130,13 @@ type AnyRow = RouteRow<Shapes, QueryParameters, unknown>;
 export interface Route
   extends
     RouteBase,
-    Omit<AnyRow, "handle" | "isLong" | "handleLong" | "meaning" | keyof RouteBase> {
+    Omit<AnyRow, "handle" | "isLong" | "handleLong" | "meaning" | "bodyOf" | keyof RouteBase> {
   readonly method: Method;
   /** The slash at the end may be left out. */
   readonly path: string;
   readonly handle: (context: Context) => Handled | Promise<Handled>;
   readonly meaning?: (query: unknown, body: unknown) => string;
+  readonly bodyOf?: (query: unknown) => Shape | undefined;
   readonly isLong?: (context: Context, bytes: number) => boolean;
   readonly handleLong?: (context: Context, body: LongBody) => Promise<Handled>;
 }

@@ -205,6 +205,15 @@ export function checksOf({ body, params, query }: RequestShape): RouteChecks {
   };
 }
 
+const bodyChecks = new Map<Shape, RouteChecks>();
+
+/** The checks of a body that is one of several of its route. There are few such shapes. */
+export function bodyChecksOf(shape: Shape): RouteChecks {
+  const known = bodyChecks.get(shape) ?? checksOf({ body: shape });
+  bodyChecks.set(shape, known);
+  return known;
+}
+
 function noQuery(raw: string): CheckedQuery {
   return raw === "" ? NOTHING : { ...NOTHING, unknown: [...new URLSearchParams(raw).keys()] };
 }

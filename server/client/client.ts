@@ -68,6 +68,7 @@ interface Credit {
 interface Answer {
   readonly n: number;
   readonly status: number;
+  /** The answer of the HTTP call, or the problem. */
   readonly body: unknown;
 }
 
@@ -132,6 +133,11 @@ export class CommandClient {
     return this.send("lock", booking);
   }
 
+  /** Locks the best places that are free. The answer says which they are. */
+  best(request: BestRequest): Promise<Result<Best>> {
+    return this.#ask("best", request) as Promise<Result<Best>>;
+  }
+
   /** Releases a session's locks. */
   unlock(booking: Booking): Promise<Result> {
     return this.send("unlock", booking);
@@ -164,7 +170,7 @@ export class CommandClient {
 
   /** Lets holds end later. */
   extend(extension: Extension): Promise<Result<ExtendedHolds>> {
-    return this.#send("extend", extension) as Promise<Result<ExtendedHolds>>;
+    return this.#ask("extend", extension) as Promise<Result<ExtendedHolds>>;
   }
 
   /**
@@ -173,10 +179,10 @@ export class CommandClient {
    * @throws ConnectionRefused, OutcomeUnknown, or an error after `close`.
    */
   send(call: Call, booking: Booking): Promise<Result> {
-    return this.#send(call, booking) as Promise<Result>;
+    return this.#ask(call, booking) as Promise<Result>;
   }
 
-  #send(call: Call | "extend", booking: Booking | Extension): Promise<Result<unknown>> {
+  #ask(call: AnyCall, booking: AnyRequest): Promise<Result<unknown>> {
     return new Promise((resolve, reject) => {
       if (this.#end !== null || this.#isClosing) {
         reject(this.#end ?? new Error("the client is closing"));
@@ -190,7 +196,7 @@ export class CommandClient {
     });
   }
 
-  #keyed(booking: Booking | Extension): Booking | Extension {
+  #keyed<Keyed extends AnyRequest>(booking: Keyed): Keyed {
     if (!this.#repeats || booking.idempotencyKey !== undefined) return booking;
     return { ...booking, idempotencyKey: globalThis.crypto.randomUUID() };
   }
@@ -314,6 +320,10 @@ function bytesOf(text: string): number {
 /** A booking call of the HTTP interface. */
 export type Call = "lock" | "unlock" | "sale" | "revertsale" | "directsale" | "block" | "unblock";
 
+/** A call with a request and an answer of its own. */
+type AnyCall = Call | "extend" | "best";
+type AnyRequest = Booking | Extension | BestRequest;
+
 /** A seat of a booking. */
 export interface Seat {
   readonly id: number;
@@ -355,6 +365,28 @@ export interface Booking {
   readonly idempotencyKey?: string;
 }
 
+/** Wishes for the best places, as in the body of the HTTP call. */
+export interface BestRequest {
+  readonly eventId: string;
+  readonly sessionId?: string | null;
+  /** 1 to 50. */
+  readonly quantity: number;
+  /** Any price by default. */
+  readonly priceIds?: readonly number[] | null;
+  /** Sections, tables, rows and areas; all seats by default, and no area. */
+  readonly groupOfSeatsIds?: readonly number[] | null;
+  /** Accessible seats among them; 0 by default. */
+  readonly accessible?: number | null;
+  readonly includeAccessible?: boolean | null;
+  /** Together, by default, or if possible. */
+  readonly adjacent?: "required" | "preferred" | null;
+  /** True by default. */
+  readonly avoidOrphans?: boolean | null;
+  readonly holdType?: string | null;
+  /** By default made by a client with `repeats`. */
+  readonly idempotencyKey?: string;
+}
+
 /** The holds to extend: those of the seats; else the one with the number; else the session's. */
 export interface Extension {
   readonly eventId: string;
@@ -369,7 +401,7 @@ export interface Extension {
   readonly idempotencyKey?: string;
 }
 
-/** A seat of an extended hold. */
+/** A seat of extended holds, or among the best places. */
 export interface HeldSeat {
   readonly id: number;
   /** The composite key of v1. */
@@ -395,6 +427,18 @@ export interface ExtendedHolds {
   readonly until: string | null;
 }
 
+/** The best places, locked. */
+export interface Best {
+  /** The number of the hold. */
+  readonly sequence: number;
+  /** One block, or places of one area. */
+  readonly together: boolean;
+  /** Block by block, along the row. */
+  readonly seats: readonly HeldSeat[];
+  /** The places of an area, as `sale` and `unlock` take them. */
+  readonly groupOfSeats: readonly Area[];
+}
+
 /** One fault of a refused command. */
 export interface FieldProblem {
   /** Path into the command, such as `seats[1].id`. */
@@ -413,6 +457,9 @@ export interface Problem {
   /** Such as `INVENTORY_NOT_AVAILABLE`. */
   readonly errorCode: string;
   readonly errors: readonly FieldProblem[];
+  /** Of NOTHING_SUITABLE: how many of such places are together, and how many are free in all. */
+  readonly largestTogether?: number;
+  readonly available?: number;
 }
 
 /** The result of a command. `value` is the answer of the HTTP call. */

@@ -3,6 +3,8 @@
  * command costs no object.
  */
 import {
+  BEST_REQUEST,
+  type BestRequest,
   EXTENSION,
   type Extension,
   STATE_SELECTION,
@@ -12,6 +14,7 @@ import type { BookingKind } from "../../engine/commands.ts";
 import type { FieldError } from "../../engine/results.ts";
 import {
   ANYTHING,
+  either,
   integer,
   list,
   object,
@@ -40,7 +43,7 @@ export const CALLS = [
 ] as const satisfies readonly BookingKind[];
 
 /** Those of the JSON subprotocol, which has some more. */
-export const JSON_CALLS = [...CALLS, "extend"] as const;
+export const JSON_CALLS = [...CALLS, "extend", "best"] as const;
 export type Call = (typeof JSON_CALLS)[number];
 
 /** The credit of a connection. */
@@ -148,9 +151,12 @@ export const PATHS: Readonly<Record<Call, string>> = Object.fromEntries(
 ) as Record<Call, string>;
 export const SOCKET_PATH = "/api/private/v2.0/booking/socket";
 
-/** The call of a name; null when there is none. */
-export function callNamed(name: unknown): Call | null {
-  return (JSON_CALLS as readonly unknown[]).includes(name) ? (name as Call) : null;
+/** The call of a name, of those in the list; null when there is none. */
+export function callNamed<Named extends Call>(
+  name: unknown,
+  calls: readonly Named[],
+): Named | null {
+  return (calls as readonly unknown[]).includes(name) ? (name as Named) : null;
 }
 
 // A subprotocol reads frames of commands and writes answers.
@@ -287,9 +293,11 @@ const NUMBER = integer({
   maximum: Number.MAX_SAFE_INTEGER,
   format: "int64",
 });
-const BODIES = [EXTENSION, STATE_SELECTION].map((shape) =>
-  Object.entries(shape["properties"] as object),
+const [SELECTION, EXTENDING, WISHES] = [STATE_SELECTION, EXTENSION, BEST_REQUEST].map(
+  (shape) => shape["properties"] as Readonly<Record<string, Shape>>,
 );
+/** Guards of a selection, or the wished ones of `best`. */
+const PRICES = either(SELECTION!["priceIds"]!, WISHES!["priceIds"]!);
 
 const ENVELOPE_BEFORE = { n: NUMBER, call: oneOf(JSON_CALLS), eventId: UUID };
 const ENVELOPE_AFTER = { idempotencyKey: optional(text({ minLength: 1, maxLength: 255 })) };
@@ -299,7 +307,9 @@ export const ENVELOPE = Object.keys({ ...ENVELOPE_BEFORE, ...ENVELOPE_AFTER });
 const COMMAND = object({
   ...ENVELOPE_BEFORE,
   ...Object.fromEntries(
-    BODIES.flat().map(([name, shape]) => [name, optional(shape as Shape)] as const),
+    Object.entries({ ...EXTENDING, ...SELECTION, ...WISHES, priceIds: PRICES }).map(
+      ([name, shape]) => [name, optional(shape)] as const,
+    ),
   ),
   ...ENVELOPE_AFTER,
 });
@@ -339,6 +349,17 @@ export function meaningOf(eventId: string, selection: StateSelection): string {
 /** As `meaningOf`. */
 export function extensionMeaning(eventId: string, { seconds, ...selection }: Extension): string {
   return `${meaningOf(eventId, { ...selection, groupOfSeats: null })} ${seconds}`;
+}
+
+/** As `meaningOf`, of a request for the best places. */
+export function meaningOfBest(eventId: string, request: BestRequest): string {
+  const { sessionId, quantity, priceIds, groupOfSeatsIds, holdType, avoidOrphans } = request;
+  const texts = [sessionId ?? null, holdType ?? null];
+  const lists = [priceIds ?? [], groupOfSeatsIds ?? []];
+  const counts = [quantity, request.accessible ?? 0];
+  const isDivisible = request.adjacent === "preferred";
+  const flags = [request.includeAccessible === true, isDivisible, avoidOrphans !== false];
+  return `${eventId} ${JSON.stringify([...texts, ...lists, ...counts, ...flags])}`;
 }
 
 /** As the front makes it of a request over HTTP. */

@@ -138,10 +138,12 @@ export class Decider {
     const { call, isUsual, invalid, request } = command;
     if (request !== null) return this.#request(request);
     if (call === null || invalid !== null) return this.#refuse(refuseInvalid([invalid!]));
-    const busy = this.waiting.refusalOf(call === "lock" ? LOCK : OTHER);
+    const busy = this.waiting.refusalOf(call === "lock" || call === "best" ? LOCK : OTHER);
     if (busy !== null) return this.#refuse(busy);
     const caller = this.#caller;
-    if (!isUsual || caller === null || call === "extend") return this.#answer(call, command);
+    // A usual command is one of a selection.
+    const isOther = call === "best" || call === "extend";
+    if (!isUsual || caller === null || isOther) return this.#answer(call, command);
     return command.idempotencyKey === null
       ? this.#submit(call, command, caller)
       : this.#decideKeyed(call, command, caller);
@@ -230,7 +232,7 @@ const STRICT = "handling=strict";
 const LOCK = { method: "post", durable: true, yields: true };
 const OTHER = { method: "post", durable: true };
 /** Paths shed first under load. */
-const YIELDING = /\/(lock|check)\/?$/;
+const YIELDING = /\/(lock|best|check)\/?$/;
 
 function isLimited(organization: OrganizationRow | undefined): boolean {
   if (organization === undefined) return true;

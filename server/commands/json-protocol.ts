@@ -339,7 +339,7 @@ function readAny(json: Buffer, command: Command): boolean {
   const { n, call, eventId = null, idempotencyKey = null } = members;
   if (!Number.isSafeInteger(n)) return false;
   command.number = n as number;
-  command.call = callNamed(call);
+  command.call = callNamed(call, JSON_CALLS);
   command.eventId = eventId;
   if (command.call === null) command.invalid = unknownCall(call);
   else if (idempotencyKey === null) command.idempotencyKey = null;

@@ -110,8 +110,9 @@ export class GatewayFront implements Front<GatewayFound>, LinkEvents {
     const isOwn = OWN_PATHS.has(withoutSlash(path)) || path.startsWith(INTERNAL_PATHS);
     const isLink = route?.method === "post" && BOOKING.test(route.path);
     const way = isOwn ? Way.OWN : isLink ? Way.LINK : Way.HTTP;
-    const name = isLink && route.isLegacy !== true ? callNamed(route.path.split("/").at(-1)) : null;
-    const call = CALLS.findIndex((known) => known === name) + 1;
+    const name =
+      isLink && route.isLegacy !== true ? callNamed(route.path.split("/").at(-1), CALLS) : null;
+    const call = name === null ? 0 : CALLS.indexOf(name) + 1;
     const found = { way, match, call, bodyBytesMax, isFixed, isPassedOn: way === Way.HTTP };
     if (way === Way.LINK) this.#found.set(match, found);
     return found;

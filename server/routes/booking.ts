@@ -1,16 +1,24 @@
 /** Booking: the hot path. */
 import {
+  BEST_REQUEST,
+  type BestRequest,
   CHECKED_SELECTION,
   type CheckedSelection,
   EXTENSION,
   type StateSelection,
 } from "../../engine/bodies.ts";
+import type { BestPlaces } from "../../engine/best.ts";
 import { BOOKING_COMMANDS, heldBy } from "../../engine/booking.ts";
 import { type BookingKind, type CommandOf, COMMANDS } from "../../engine/commands.ts";
 import { SESSION_LENGTH_MAX } from "../../engine/constants.ts";
 import type { Engine, Outcome } from "../../engine/engine.ts";
 import type { Extended } from "../../engine/extend.ts";
-import { bookedFacts, HOLD_SORTS, listHolds } from "../../engine/queries/holds.ts";
+import {
+  type BookedChoices,
+  bookedFacts,
+  HOLD_SORTS,
+  listHolds,
+} from "../../engine/queries/holds.ts";
 import { summarizeEvent } from "../../engine/queries/summary.ts";
 import {
   isGranted,
@@ -22,6 +30,7 @@ import {
 import { either, oneOf, text } from "../../engine/schema.ts";
 import type { State } from "../../engine/state.ts";
 import {
+  BEST,
   BOOKED,
   bookedView,
   DONE,
@@ -34,7 +43,7 @@ import {
 import { PAGE_QUERY, pageAnswer, pageShape, rangeOf } from "../api/page.ts";
 import { type Route, route } from "../api/route.ts";
 import { Access } from "../auth/access.ts";
-import { bookingPath, extensionMeaning, meaningOf } from "../commands/command.ts";
+import { bookingPath, extensionMeaning, meaningOf, meaningOfBest } from "../commands/command.ts";
 import { problemsOf } from "../api/router.ts";
 import {
   type Answer,
@@ -56,17 +65,28 @@ const BASE = {
   bodyBytesMax: BODY_BYTES.booking,
 };
 const KINDS = Object.keys(BOOKING_COMMANDS) as readonly BookingKind[];
-const CHECKED = [...KINDS, "extend"] as const;
+/** Calls of which there is a dry run. */
+const CHECKED = [...KINDS, "extend", "best"] as const;
 const CALL = { shape: oneOf(CHECKED), description: "The booking call to check.", required: true };
 
 /** The calls that can answer with what they have booked. */
 const SHOWN: ReadonlySet<BookingKind> = new Set(["lock", "sale", "directsale"]);
 
-/** The usual form of a check is that of a selection. */
-const readChecked: (bytes: Buffer) => CheckedSelection | null = readerOf();
-
 export const BOOKING_ROUTES: readonly Route[] = [
   ...KINDS.map(bookingRoute),
+  route(BASE, "POST /api/private/v2.0/booking/best", {
+    query: { eventId: EVENT_ID },
+    eventParameter: "eventId",
+    body: BEST_REQUEST,
+    meaning: ({ eventId }, body) => meaningOfBest(eventId, body),
+    yields: true,
+    answers: { 200: BEST },
+    problems: problemsOf("best"),
+    handle: ({ services: { engine }, caller, query: { eventId }, body }) => {
+      const outcome = engine.submit({ kind: "best", caller, eventId, body });
+      return bestAnswer(engine.state, eventId, outcome, true);
+    },
+  }),
   route(BASE, "POST /api/private/v2.0/booking/check", {
     query: { eventId: EVENT_ID, call: CALL },
     isDryRun: true,
@@ -74,19 +94,24 @@ export const BOOKING_ROUTES: readonly Route[] = [
       const call = CHECKED.find((kind) => kind === new URLSearchParams(query).get("call"));
       return call === undefined ? undefined : bookingPath(call);
     },
-    body: CHECKED_SELECTION,
-    readBody: readChecked,
+    body: either(CHECKED_SELECTION, BEST_REQUEST),
+    bodyOf: ({ call }) => (call === "best" ? BEST_REQUEST : CHECKED_SELECTION),
     yields: true,
-    answers: { 200: either(DONE, EXTENDED) },
+    answers: { 200: either(DONE, EXTENDED, BEST) },
     problems: [...new Set(CHECKED.flatMap(problemsOf))].sort((a, b) => a - b),
     handle: ({ services: { engine }, caller, query: { eventId, call: kind }, body }) => {
+      if (kind === "best") {
+        const outcome = engine.check({ kind, caller, eventId, body: body as BestRequest });
+        return bestAnswer(engine.state, eventId, outcome, false);
+      }
+      const selection = body as CheckedSelection;
       if (kind === "extend") {
-        const { seconds = null } = body;
+        const { seconds = null } = selection;
         if (seconds === null) return refuseInvalid([missing("seconds")]);
-        const asked = { kind, caller, eventId, body: { ...body, seconds } };
+        const asked = { kind, caller, eventId, body: { ...selection, seconds } };
         return extensionAnswer(engine.state, eventId, engine.check(asked));
       }
-      const outcome = engine.check({ kind, caller, eventId, body });
+      const outcome = engine.check({ kind, caller, eventId, body: selection });
       if (!isGranted(outcome)) return outcome;
       return outcome.value ? TRUE : FALSE;
     },
@@ -156,7 +181,9 @@ function book(
   const outcome = engine.submit(given);
   if (!isGranted(outcome)) return outcome;
   if (!outcome.value) return FALSE;
-  return shown === null ? TRUE : representation(engine.state, given.eventId, given.kind, shown);
+  if (shown === null) return TRUE;
+  const isLock = given.kind === "lock";
+  return withApplied(answer(200, representation(engine.state, given.eventId, isLock, shown)));
 }
 
 /** Everything that a sale of all is about, in the moment of the call. */
@@ -168,14 +195,21 @@ function allOf(engine: Engine, eventId: string, body: StateSelection): StateSele
 }
 
 /** To be made in the turn of the call. */
-function representation(
+function representation(state: State, eventId: string, isLock: boolean, selection: BookedChoices) {
+  return bookedView(bookedFacts(state, state.catalog.events.get(eventId)!, isLock, selection));
+}
+
+/** @param isHeld - False for a dry run. */
+function bestAnswer(
   state: State,
   eventId: string,
-  kind: BookingKind,
-  selection: StateSelection,
-): Answer {
-  const booked = bookedFacts(state, state.catalog.events.get(eventId)!, kind, selection);
-  return withApplied(answer(200, bookedView(booked)));
+  outcome: Outcome<BestPlaces>,
+  isHeld: boolean,
+): Answer | Refusal {
+  if (!isGranted(outcome)) return outcome;
+  const { together, groupOfSeats } = outcome.value;
+  const places = representation(state, eventId, isHeld, outcome.value);
+  return answer(200, { ...places, together, groupOfSeats });
 }
 
 // What a console shows of an event: its figures and its holds.

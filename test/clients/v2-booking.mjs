@@ -31,6 +31,29 @@ export async function bookings(world) {
     problem({ ...refused, path }, 400, "INVENTORY_NOT_AVAILABLE", errors);
     await inState(api, show.id, [one, two], "ACTIVE");
   });
+  await step("the best places are locked together, or the answer says how many are", async () => {
+    const best = (more) => api.post(`/booking/best?eventId=${show.id}`, { ...ann, ...more });
+    const dry = await api.post(`/booking/check?eventId=${show.id}&call=best`, { quantity: 2 });
+    const wanted = done(dry).seats.map(({ id }) => id);
+    const held = done(await best({ quantity: 2 }));
+    assert.deepEqual([held.seats.map(({ id }) => id), held.together], [wanted, true]);
+    assert.deepEqual([held.groupOfSeats, held.areas], [[], []]);
+    assert.ok(
+      held.seats.every(({ state, fence }) => state === "LOCKED" && fence === held.sequence),
+    );
+    isTrue(await call("unlock", wanted, ann));
+    const places = done(await best({ quantity: 20, groupOfSeatsIds: [show.pit] }));
+    assert.deepEqual(places.groupOfSeats, [{ id: show.pit, capacity: 20 }]);
+    isTrue(await book(api, "unlock", show.id, { ...ann, groupOfSeats: places.groupOfSeats }));
+    const none = await best({ quantity: 20 });
+    const errors = [{ field: "quantity", rejectedValue: 20, code: "NOTHING_SUITABLE" }];
+    problem(none, 409, "NOTHING_SUITABLE", errors);
+    assert.deepEqual([none.body.largestTogether, none.body.available], [10, 30]);
+    const apart = done(await best({ quantity: 20, adjacent: "preferred" }));
+    assert.deepEqual([apart.together, apart.seats.length], [false, 20]);
+    const ids = apart.seats.map(({ id }) => id);
+    isTrue(await call("unlock", ids, ann));
+  });
   await step("the holds of a session are listed, and the figures count them", async () => {
     isTrue(await call("lock", [three, four], ann));
     const [hold] = page(await api.get(`/events/${show.id}/holds/?sessionId=ann`), { total: 1 });

@@ -61,6 +61,7 @@ function commandsOn(named: typeof UNKNOWN, world: World, venue: number) {
     directsale: booking,
     block: booking,
     unblock: booking,
+    best: { eventId, body: { quantity: 1 } },
     updateOrganization: { body: { id: organizationId, name } },
     deleteOrganization: { organizationId },
     changeSettings: { organizationId, body: { bookingEnabled: false } },
@@ -84,6 +85,7 @@ const HIDING: Partial<Record<Kind, Result>> = {
   directsale: EVENT_ACCESS_DENIED,
   block: EVENT_ACCESS_DENIED,
   unblock: EVENT_ACCESS_DENIED,
+  best: EVENT_ACCESS_DENIED,
 };
 
 const world = new World([section("Stalls", { A: "1 2" })]);

@@ -2,13 +2,24 @@
  * Small random halls for the search of the best places: rows with aisles, curves of ids, tables,
  * areas; ranks, focal points, positions of every kind; seats for wheelchairs and hidden ones.
  */
-import type { LayoutBody, SentRow, SentSeat, SentSector, SentShape } from "../../engine/bodies.ts";
+import type {
+  BestRequest,
+  LayoutBody,
+  SentRow,
+  SentSeat,
+  SentSector,
+  SentShape,
+  StateSelection,
+} from "../../engine/bodies.ts";
+import type { BookingKind } from "../../engine/commands.ts";
+import type { Layout } from "../../engine/layout/layout.ts";
 import type { Random } from "../sim/workload/random.ts";
-import type { Point } from "../sim/model/best.ts";
+import type { BestWish, Hall, Point } from "../sim/model/best.ts";
+import type { World } from "./engine.ts";
 import { guidOf } from "./layout.ts";
 
 /** A seat as it is drawn, in the order of the hall: by row, and along it. */
-export interface DrawnSeat {
+interface DrawnSeat {
   readonly guid: string;
   readonly sector: string;
   readonly row: string;
@@ -21,7 +32,7 @@ export interface DrawnSeat {
   readonly rank: number | null;
 }
 
-export interface RandomHall {
+interface RandomHall {
   readonly body: LayoutBody;
   readonly seats: readonly DrawnSeat[];
   readonly areas: readonly string[];
@@ -35,7 +46,7 @@ interface Style {
   readonly accessibleOnce: number;
 }
 
-export function randomHall(random: Random): RandomHall {
+function randomHall(random: Random): RandomHall {
   const style = {
     hasRanks: random.once(5),
     hasPositions: !random.once(5),
@@ -127,4 +138,141 @@ function shuffled<T>(random: Random, items: readonly T[]): T[] {
     .map((item) => ({ item, key: random.below(1_000_000) }))
     .sort((a, b) => a.key - b.key)
     .map(({ item }) => item);
+}
+
+const STATE_NAMES = [null, null, "ACTIVE", "LOCKED", "SOLD", "BLOCKED"];
+
+/** A hall with two prices in an event of its own, sold by chance. */
+export class RandomHouse {
+  readonly world: World;
+  readonly eventId: string;
+  readonly prices: readonly number[];
+  readonly #drawn: RandomHall;
+  readonly #random: Random;
+  /** By guid. */
+  readonly #ids: ReadonlyMap<string, number>;
+  readonly seatIds: readonly number[];
+
+  constructor(random: Random, world: World) {
+    this.#random = random;
+    this.#drawn = randomHall(random);
+    this.world = world;
+    const { caller, tenant, venueId } = world;
+    const name = `Hall ${world.engine.sequence}`;
+    const schemaId = world.must("createSchema", caller, { body: { name, venueId } }).id;
+    const command = { schemaId, body: this.#drawn.body, forceDelete: false };
+    const { sectors, rows, seats } = world.must("putLayout", caller, command);
+    this.#ids = new Map([...sectors, ...rows, ...seats].map(({ guid, id }) => [guid, id]));
+    this.seatIds = seats.map(({ id }) => id);
+    const eventId = world.createEvent(caller, schemaId);
+    this.eventId = eventId;
+    this.prices = [world.createPrice("Full", eventId), world.createPrice("Other", eventId)];
+    const price = () => (random.once(4) ? this.prices[1]! : this.prices[0]!);
+    const priced = (objectId: number) => ({ objectId, assignmentId: price() });
+    const body = {
+      seats: this.seatIds.filter(() => !random.once(20)).map(priced),
+      groupOfSeats: this.#drawn.areas.map((guid) => priced(this.#ids.get(guid)!)),
+    };
+    world.must("assignPrices", caller, { eventId, body });
+    const { organizationId } = caller;
+    const settings = { orphanPrevention: random.once(3) };
+    world.must("changeSettings", tenant, { organizationId, body: settings });
+    world.must("replaceHoldTypes", caller, { body: [{ name: "SHORT", ttlSeconds: 1 }] });
+    const taken = random.pick([0, 2, 4, 8, 11]);
+    for (const id of this.seatIds) if (random.below(12) < taken) this.take(id);
+  }
+
+  /** Locks, sells or blocks a seat, whatever its state. */
+  take(id: number): void {
+    const kind = this.#random.pick(["lock", "directsale", "block"] as const);
+    const holdType = this.#random.pick([null, "SHORT"]);
+    this.#book(kind, { sessionId: "other", seats: [{ id }], holdType });
+  }
+
+  #book(kind: BookingKind, body: StateSelection): void {
+    const { world, eventId } = this;
+    world.submit(kind, world.caller, { eventId, body });
+  }
+
+  /** Frees or takes a few seats, or lets short holds run out. */
+  disturb(): void {
+    const { world, seatIds } = this;
+    for (let i = this.#random.below(4); i > 0; i--) {
+      const id = this.#random.pick(seatIds);
+      const kind = this.#random.pick(["lock", "unlock", "unblock", "revertsale", "block"] as const);
+      this.#book(kind, { seats: [{ id }] });
+    }
+    if (this.#random.once(6)) world.clock.timeMs += 2_000;
+  }
+
+  get hall(): Hall {
+    const { world } = this;
+    const { engine } = world;
+    const event = engine.state.catalog.events.get(this.eventId)!;
+    engine.expire(event);
+    const { state, price, areas, layout } = engine.state.partitionOf(event);
+    const slots = engine.state.catalog.pricesOf(event.id);
+    const idOf = (guid: string) => this.#ids.get(guid)!;
+    const seats = this.#drawn.seats.map(({ guid, sector, row, ...seat }) => {
+      const index = layout.seatIndexes.get(idOf(guid))!;
+      return {
+        ...seat,
+        id: idOf(guid),
+        section: idOf(sector),
+        row: idOf(row),
+        state: STATE_NAMES[state[index]!]!,
+        price: slots.get(price[index]!)?.id ?? 0,
+      };
+    });
+    return {
+      seats,
+      focus: this.#drawn.focus,
+      areas: this.#drawn.areas.map((guid) => {
+        const area = layout.areaIndexes.get(idOf(guid))!;
+        const active = areas.places(area, 2);
+        return { id: idOf(guid), price: slots.get(areas.price[area]!)?.id ?? 0, active };
+      }),
+    };
+  }
+
+  get layout(): Layout {
+    const { state } = this.world.engine;
+    return state.partitionOf(state.catalog.events.get(this.eventId)!).layout;
+  }
+
+  wish(hall: Hall): BestWish {
+    const random = this.#random;
+    const quantity = 1 + random.below(random.pick([2, 5, 9]));
+    const groups = [...hall.areas, ...hall.seats].flatMap((one) =>
+      "section" in one ? [one.section, one.row] : [one.id],
+    );
+    const some = <T>(items: readonly T[]) => {
+      return Array.from({ length: 1 + random.below(3) }, () => random.pick(items));
+    };
+    return {
+      quantity,
+      priceIds: random.once(3) ? some(this.prices) : [],
+      groupIds: random.once(3) ? some(groups) : [],
+      accessible: random.once(4) ? random.below(Math.min(quantity, 2) + 1) : 0,
+      includeAccessible: random.once(4),
+      isPreferred: random.once(2),
+      avoidOrphans: !random.once(4),
+      isStrict: this.world.engine.state.catalog.organizations.get(this.world.caller.organizationId)!
+        .orphanPrevention,
+    };
+  }
+}
+
+export function requestOf(wish: BestWish): BestRequest {
+  const { quantity, priceIds, groupIds, accessible, includeAccessible } = wish;
+  return {
+    sessionId: "buyer",
+    quantity,
+    priceIds,
+    groupOfSeatsIds: groupIds,
+    accessible,
+    includeAccessible,
+    adjacent: wish.isPreferred ? "preferred" : "required",
+    avoidOrphans: wish.avoidOrphans,
+  };
 }

@@ -25,7 +25,7 @@ function scoresOf(body: LayoutBody): readonly number[] {
 
 const none: SeatChange = () => ({});
 const spread: SeatChange = (name) => ({ x: Number(name) * 3, y: 4 });
-const stage = { purpose: "OBJECT", left: -10, top: 0, width: 20, height: 8 };
+const stage = { purpose: "OBJECT" as const, left: -10, top: 0, width: 20, height: 8 };
 
 test.each<[string, LayoutBody, readonly number[]]>([
   [

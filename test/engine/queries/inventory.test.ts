@@ -117,7 +117,7 @@ function expectBooked(state: State, record: MoveRecord, model: ReadonlyMap<strin
     groupOfSeats: areaIds.map((id) => ({ id, capacity: 1 })),
   };
   const kind = MOVES[record.move].name as BookingKind;
-  const booked = bookedFacts(state, event, kind, selection);
+  const booked = bookedFacts(state, event, kind === "lock", selection);
   expect(booked.sequence).toBe(state.sequenceOf(event));
   expect(booked.seats.map(({ id }) => id)).toEqual(seatIds.toReversed());
   for (const { id, label, state: current, priceId, expiresAtMs, fence, ...parts } of booked.seats) {

@@ -5,6 +5,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { Listening } from "../wire/connection.ts";
 import { describeWith } from "../../support/programs.ts";
 import { PRINTED, shopCallsIn, shopOf } from "../../support/shop-calls.ts";
 import { startServer, temporaryFolder } from "../../support/server-process.ts";
@@ -75,6 +76,32 @@ async function bookOfTheGuide(): Promise<Book> {
   const source = `data:text/javascript,${encodeURIComponent(`${code}\nexport { book };`)}`;
   return ((await import(/* @vite-ignore */ source)) as { book: Book }).book;
 }
+
+interface Shop {
+  readonly url: string;
+  readonly key: string;
+  readonly eventId: string;
+}
+type HoldBest = (
+  shop: Shop,
+  sessionId: string,
+  wishes: object,
+) => Promise<Readonly<Record<string, unknown>>>;
+
+test("the code of the guide holds places together, else near each other, else says how many", async () => {
+  const page = readFileSync(`${GUIDE}/holds.md`, "utf8");
+  const [, code = ""] = /<!-- test: [^>]*-->\n```js\n([^]*?)```/.exec(page) ?? [];
+  const source = `data:text/javascript,${encodeURIComponent(`${code}\nexport { holdBest };`)}`;
+  const { holdBest } = (await import(/* @vite-ignore */ source)) as { holdBest: HoldBest };
+  const { base, server } = await Listening.start();
+  const { key, eventId } = server.a;
+  const shop = { url: base, key, eventId };
+  expect(await holdBest(shop, "ann", { quantity: 2 })).toMatchObject({ together: true });
+  expect(await holdBest(shop, "bob", { quantity: 5 })).toMatchObject({ together: false });
+  const { together, free } = await holdBest(shop, "eve", { quantity: 50 });
+  expect(free).toBeGreaterThanOrEqual(Number(together));
+  await expect(holdBest(shop, "eve", { quantity: 51 })).rejects.toThrow("not valid");
+});
 
 /** A server that answers with these statuses in turn, or breaks the connection for 0. */
 async function answering(...statuses: readonly number[]) {
