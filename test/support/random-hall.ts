@@ -2,6 +2,7 @@
  * Small random halls for the search of the best places: rows with aisles, curves of ids, tables,
  * areas; ranks, focal points, positions of every kind; seats for wheelchairs and hidden ones.
  */
+import { orphanModeOf } from "../../engine/rules.ts";
 import type {
   BestRequest,
   LayoutBody,
@@ -175,7 +176,7 @@ export class RandomHouse {
     };
     world.must("assignPrices", caller, { eventId, body });
     const { organizationId } = caller;
-    const settings = { orphanPrevention: random.once(3) };
+    const settings = { orphanMode: random.pick(["off", "off", "strict", "lenient"] as const) };
     world.must("changeSettings", tenant, { organizationId, body: settings });
     world.must("replaceHoldTypes", caller, { body: [{ name: "SHORT", ttlSeconds: 1 }] });
     const taken = random.pick([0, 2, 4, 8, 11]);
@@ -249,6 +250,7 @@ export class RandomHouse {
     const some = <T>(items: readonly T[]) => {
       return Array.from({ length: 1 + random.below(3) }, () => random.pick(items));
     };
+    const { organizations } = this.world.engine.state.catalog;
     return {
       quantity,
       priceIds: random.once(3) ? some(this.prices) : [],
@@ -257,8 +259,7 @@ export class RandomHouse {
       includeAccessible: random.once(4),
       isPreferred: random.once(2),
       avoidOrphans: !random.once(4),
-      isStrict: this.world.engine.state.catalog.organizations.get(this.world.caller.organizationId)!
-        .orphanPrevention,
+      orphanMode: orphanModeOf(organizations.get(this.world.caller.organizationId)!),
     };
   }
 }

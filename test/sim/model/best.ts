@@ -48,7 +48,7 @@ export interface BestWish {
   includeAccessible: boolean;
   isPreferred: boolean;
   avoidOrphans: boolean;
-  isStrict: boolean;
+  orphanMode: "off" | "strict" | "lenient";
 }
 
 export type Best =
@@ -142,10 +142,13 @@ function blocksOf(hall: Hall, wish: BestWish, size: number, taken: ReadonlySet<H
   const blocks: Block[] = [];
   const add = (seats: HallSeat[], where: string) => {
     const count = seats.filter(({ isAccessible }) => isAccessible).length;
-    const { accessible, includeAccessible, avoidOrphans, isStrict } = wish;
+    const { accessible, includeAccessible, avoidOrphans, orphanMode } = wish;
     if (includeAccessible ? count < accessible : count !== accessible) return;
-    const orphans = newOrphans(runs, taken, seats);
-    if (isStrict && orphans > 0) return;
+    const left = newOrphans(runs, taken, seats);
+    const orphans = left.length;
+    if (orphanMode === "strict" && orphans > 0) return;
+    const isSpared = (seat: HallSeat) => isLastOfStretch(runs, taken, seats, seat);
+    if (orphanMode === "lenient" && !left.every(isSpared)) return;
     const sum = seats.reduce((total, { id }) => total + scores.get(id)!, 0);
     blocks.push({ seats, where, orphans: avoidOrphans ? orphans : 0, sum, distance: 0 });
   };
@@ -182,7 +185,11 @@ function runsOf({ seats }: Hall): HallSeat[][] {
   return runs;
 }
 
-function newOrphans(runs: HallSeat[][], taken: ReadonlySet<HallSeat>, seats: HallSeat[]): number {
+function newOrphans(
+  runs: HallSeat[][],
+  taken: ReadonlySet<HallSeat>,
+  seats: HallSeat[],
+): HallSeat[] {
   const orphansWithout = (gone: ReadonlySet<HallSeat>) =>
     runs.flatMap((run) => {
       const isActive = (seat: HallSeat | undefined) =>
@@ -192,7 +199,23 @@ function newOrphans(runs: HallSeat[][], taken: ReadonlySet<HallSeat>, seats: Hal
       );
     });
   const before = new Set(orphansWithout(taken));
-  return orphansWithout(new Set([...taken, ...seats])).filter((seat) => !before.has(seat)).length;
+  return orphansWithout(new Set([...taken, ...seats])).filter((seat) => !before.has(seat));
+}
+
+/** True when the block is all else of the free neighbours around a seat. */
+function isLastOfStretch(
+  runs: readonly HallSeat[][],
+  taken: ReadonlySet<HallSeat>,
+  block: readonly HallSeat[],
+  orphan: HallSeat,
+): boolean {
+  const run = runs.find((seats) => seats.includes(orphan))!;
+  const isFree = (seat: HallSeat | undefined) =>
+    seat !== undefined && seat.state === "ACTIVE" && !taken.has(seat);
+  let [from, to] = [run.indexOf(orphan), run.indexOf(orphan)];
+  while (isFree(run[from - 1])) from -= 1;
+  while (isFree(run[to + 1])) to += 1;
+  return run.slice(from, to + 1).every((seat) => seat === orphan || block.includes(seat));
 }
 
 function choicesOf(seats: HallSeat[], size: number): HallSeat[][] {

@@ -1,5 +1,7 @@
 /** The terms of the model: organizations, events, seats, areas, requests and answers. */
 
+import type { BestWish } from "./best.ts";
+
 export type Word = "lock" | "unlock" | "sale" | "revertsale" | "directsale" | "block" | "unblock";
 export type Status = "DRAFT" | "PUBLISHED" | "ARCHIVED";
 
@@ -27,6 +29,14 @@ export interface BookingRequest {
   all: boolean;
   /** By id of a seat or an area. */
   priceIds: Map<number, number>;
+}
+
+/** A request for the best places. */
+export interface BestAsk extends Omit<BestWish, "orphanMode"> {
+  organization: number;
+  event: string;
+  sessionId: string | null;
+  holdType: string | null;
 }
 
 export interface PriceItem {
@@ -107,6 +117,7 @@ export interface ModelSeat {
   section: number;
   isTable: boolean;
   x: number;
+  y: number;
   state: "ACTIVE" | "LOCKED" | "SOLD" | "BLOCKED" | null;
   price: number;
   hold: Hold | null;

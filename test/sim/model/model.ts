@@ -4,8 +4,10 @@
  * and no storage with the engine, so a mistake would have to be made twice.
  */
 
+import { type Hall, searchBest } from "./best.ts";
 import {
   type Answer,
+  type BestAsk,
   type BookingRequest,
   type Choice,
   type ExtendRequest,
@@ -27,6 +29,7 @@ import {
   areaProblems,
   limitProblems,
   mayUse,
+  neighboursOf,
   orphanProblems,
   priceProblems,
   rulesOf,
@@ -87,6 +90,57 @@ export class Model {
       if (orphans.length > 0) return refusal("ORPHAN_SEAT", orphans);
     }
     this.#change(event, request, nowMs, sequence);
+    return TRUE;
+  }
+
+  /** @param sequence - As in `book`. */
+  best(request: BestAsk, nowMs: number, sequence: number): Answer {
+    this.expire(request.event, nowMs);
+    const { quantity, accessible, holdType, sessionId, priceIds, groupIds } = request;
+    const organization = this.organizations.get(request.organization)!;
+    const bad = (...fields: string[]) =>
+      refusal(
+        "VALIDATION_FAILED",
+        fields.map((field) => ({ field, code: "", value: null })),
+      );
+    const wrong = [
+      ...(accessible > quantity ? ["accessible"] : []),
+      ...(this.#ttlOf(organization, holdType) === undefined ? ["holdType"] : []),
+    ];
+    if (wrong.length > 0) return bad(...wrong);
+    const event = this.events.get(request.event);
+    if (event?.organization !== request.organization) return refusal("EVENT_ACCESS_DENIED");
+    const seats = [...event.seats.values()];
+    const unknown = [
+      ...priceIds.flatMap((id, i) => (event.prices.has(id) ? [] : [`priceIds[${i}]`])),
+      ...groupIds.flatMap((id, i) => {
+        const isKnown = event.areas.has(id) || seats.some((s) => s.row === id || s.section === id);
+        return isKnown ? [] : [`groupOfSeatsIds[${i}]`];
+      }),
+    ];
+    if (unknown.length > 0) return bad(...unknown);
+    if (!organization.bookingEnabled) return refusal("ORGANIZATION_DISABLED");
+    if (event.status !== "PUBLISHED") return refusal("EVENT_NOT_PUBLISHED");
+    const no = { fences: new Map(), fence: null, fromBlocked: false, toBlocked: false, all: false };
+    const { organization: owner, event: eventId } = request;
+    const of = { word: "lock" as const, organization: owner, event: eventId, sessionId, holdType };
+    const all = { ...of, ...no, priceIds: new Map(), seats: [], areas: [] };
+    const places = { ...all, areas: [{ id: 0, capacity: quantity }] };
+    const rules = rulesOf(organization, event);
+    if (limitProblems(event, rules, places).length > 0) {
+      const beyond = { field: "quantity", code: "HELD_LIMIT", value: quantity };
+      return refusal("INVENTORY_NOT_AVAILABLE", [beyond]);
+    }
+    const found = searchBest(hallOf(event), { ...request, orphanMode: rules.orphanMode });
+    if (found.kind === "none") {
+      const none = { field: "quantity", code: "NOTHING_SUITABLE", value: quantity };
+      return refusal("NOTHING_SUITABLE", [none]);
+    }
+    const chosen =
+      found.kind === "area"
+        ? { ...all, areas: [{ id: found.id, capacity: quantity }] }
+        : { ...all, seats: found.ids.map((id) => ({ id })) };
+    this.#change(event, chosen, nowMs, sequence);
     return TRUE;
   }
 
@@ -420,6 +474,28 @@ function replaceHold(event: ModelEvent, before: Hold, after: Hold, nowMs: number
   for (const { held } of event.areas.values()) {
     for (const each of held) if (each.hold.fence === before.fence) each.hold = after;
   }
+}
+
+/** Rows are straight, and have no shapes before them. */
+function hallOf(event: ModelEvent): Hall {
+  const all = [...event.seats.values()];
+  const seats = all.map((seat) => {
+    const row = all.filter((other) => other.row === seat.row).sort((a, b) => a.x - b.x);
+    const place = row.indexOf(seat);
+    const before = row[place - 1];
+    const isAfterAisle = before !== undefined && !neighboursOf(event, seat).includes(before);
+    return {
+      ...seat,
+      place,
+      isAfterAisle,
+      at: { x: seat.x, y: seat.y },
+      isAccessible: false,
+      isHidden: false,
+      rank: null,
+    };
+  });
+  const areas = [...event.areas.values()].map(({ id, price, active }) => ({ id, price, active }));
+  return { seats, areas, focus: null };
 }
 
 function refusal(answer: string, refused: Refused[] = []): Answer {

@@ -1,6 +1,7 @@
 /** Random booking and pricing requests: usually possible ones, sometimes any. */
 import type { Caller } from "../../../engine/bodies.ts";
 import {
+  type BestAsk,
   type BookingRequest,
   type Choice,
   type ExtendRequest,
@@ -36,6 +37,7 @@ export function askBooking(scene: Scene, house: House): Ask | null {
   const { random, model } = scene;
   const eventId = anyOf(random, eventsOf(model, house.caller.organizationId));
   if (eventId === undefined) return null;
+  if (scene.hasGuards && random.once(12)) return askBest(scene, house, eventId);
   const event = model.events.get(eventId)!;
   const { caller, isForeign } = callerFor(scene, house, 40);
   const asked = random.once(100) ? UNKNOWN_EVENT : eventId;
@@ -125,6 +127,45 @@ function askExtend(scene: Scene, event: ModelEvent, { caller, isForeign, asked }
     command: commandOf("extend", caller, { eventId: asked, body }),
     isForeign: isForeign || asked === UNKNOWN_EVENT,
     twin: (): Twin => ({ expect: (twin, nowMs) => twin.extend(request, nowMs) }),
+  };
+}
+
+function askBest(scene: Scene, house: House, eventId: string): Ask {
+  const { random, model } = scene;
+  const { seats, areas, prices } = model.events.get(eventId)!;
+  const { caller, isForeign } = callerFor(scene, house, 40);
+  const groups = [...seats.values()].flatMap(({ row, section }) => [row, section]);
+  const some = (ids: readonly number[], once: number) =>
+    random.once(once) && ids.length > 0 ? [random.pick(ids), random.pick(ids)] : [];
+  const quantity = 1 + random.below(random.once(4) ? 12 : 4);
+  const wish = {
+    quantity,
+    priceIds: [...some([...prices], 4), ...(random.once(60) ? [UNKNOWN_ID] : [])],
+    groupIds: [...some([...areas.keys()], 4), ...some(groups, 4)],
+    accessible: random.once(20) ? random.below(quantity + 2) : 0,
+    includeAccessible: random.once(4),
+    isPreferred: random.once(2),
+    avoidOrphans: !random.once(3),
+  };
+  const [sessionId, holdType] = [random.pick(SESSIONS), random.pick(HOLD_TYPES)];
+  const { priceIds, groupIds, accessible, includeAccessible, isPreferred, avoidOrphans } = wish;
+  const body = {
+    sessionId,
+    quantity,
+    priceIds,
+    groupOfSeatsIds: groupIds,
+    accessible,
+    includeAccessible,
+    adjacent: isPreferred ? "preferred" : "required",
+    avoidOrphans,
+    holdType,
+  } as const;
+  const { organizationId: organization } = caller;
+  const request: BestAsk = { ...wish, organization, event: eventId, sessionId, holdType };
+  return {
+    command: commandOf("best", caller, { eventId, body }),
+    isForeign,
+    twin: () => ({ expect: (twin, ...at) => twin.best(request, ...at) }),
   };
 }
 

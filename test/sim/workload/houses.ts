@@ -49,11 +49,12 @@ export function modelSeatsOf(
   const sectorOf = new Map(sectors.map((sector) => [sector.guid, sector]));
   const rowOf = new Map(rows.map((row) => [row.guid, row]));
   return new Map(
-    seats.map(({ id, rowGuid, x }) => {
+    seats.map(({ id, rowGuid, x, y }) => {
       const row = rowOf.get(rowGuid)!;
       const sector = sectorOf.get(row.sectorGuid)!;
-      const place = { row: row.id, section: sector.id, isTable: sector.type === "TABLE", x: x! };
-      return [id, { id, ...place, state: null, price: 0, hold: null, fence: 0, updatedMs: nowMs }];
+      const place = { row: row.id, section: sector.id, isTable: sector.type === "TABLE" };
+      const seat = { id, ...place, x: x!, y: y!, state: null, price: 0 };
+      return [id, { ...seat, hold: null, fence: 0, updatedMs: nowMs }];
     }),
   );
 }

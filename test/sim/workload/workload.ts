@@ -143,8 +143,7 @@ export class Workload {
 /** Each booking call must have the outcome of its check just before. */
 function checkAndSubmit({ engine }: Bench): Submit {
   return (command) => {
-    const { kind: asked } = command;
-    const isBooking = asked === "extend" || BOOKING_KINDS.some((kind) => kind === asked);
+    const isBooking = [...BOOKING_KINDS, "extend", "best"].some((kind) => kind === command.kind);
     const checked = isBooking ? engine.check(command) : null;
     const outcome = engine.submit(command);
     if (checked === null || isDeepStrictEqual(shownOf(checked), shownOf(outcome))) return outcome;
