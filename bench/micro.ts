@@ -12,14 +12,18 @@ import { BOOKING_ROUTES } from "../server/routes/booking.ts";
 import { checksOf } from "../server/api/validate.ts";
 import { parseJson } from "../server/http/json.ts";
 import { seatView } from "../server/api/entities.ts";
-import { number, parseOptions } from "./harness/command.ts";
-import { measureSteps, newSteps, report, verdict } from "./harness/results.ts";
+import { isTrial, number, parseOptions } from "./harness/command.ts";
+import { measureSteps, newSteps, print, report, table, verdict } from "./harness/results.ts";
+import { measureBest } from "./in-process/best.ts";
 import { type Booking, EngineVenue, shuffled } from "./in-process/engine-venue.ts";
 
-const { seats: seatCount } = parseOptions(
+const { seats: seatCount, rows } = parseOptions(
   "bench:micro",
   "Measures single steps of a booking and of the seats listing in one process.",
-  { seats: number(23_200, "seats of the event") },
+  {
+    seats: number(23_200, "seats of the event"),
+    rows: number(28, "rows of each block of the stadium: 28 for 80,640 seats"),
+  },
 );
 const BATCH = Math.min(200, seatCount >> 1);
 const TIME_MS = Date.now();
@@ -27,6 +31,10 @@ const TIME_MS = Date.now();
 const TASK_MS = 1_500;
 /** A prototype took 65 to 100 ns for the state change and the record alone. */
 const LOCK_NS_MAX = 250;
+/** Of the slowest case of the best places: 99 of 100 calls. */
+const [BEST_US_MAX, NO_BEST_US_MAX] = [50, 500];
+/** Of each case. */
+const BEST_CALLS = 5_000;
 
 const venue = EngineVenue.inMemory(seatCount);
 const eventId = venue.openEvent();
@@ -96,9 +104,33 @@ const costs = await measureSteps(title, bookingSteps, { unit: "ns", batch: BATCH
 const pageCosts = await measureSteps(title, pageSteps, { unit: "ns" });
 if (partition.holds.count > 0) throw new Error("a seat is still locked");
 const figure = "two-seat lock in process, including the record, ns";
-const verdicts = [verdict(figure, { atMost: LOCK_NS_MAX }, costs.get(WHOLE)!)];
+const places = measureBest(rows, isTrial ? 50 : BEST_CALLS);
+const cellsOf = (times: { p50: number; p99: number } | null) =>
+  times === null ? ["", ""] : [times.p50.toFixed(1), times.p99.toFixed(1)];
+const head = ["best places in a stadium, µs", "granted", "p99", "refused", "p99"];
+const rowsOfCases = places.map(({ name, granted, refused }) => [
+  name,
+  ...cellsOf(granted),
+  ...cellsOf(refused),
+]);
+print(`\n${table(head, rowsOfCases)}`);
+const slowest = (outcome: "granted" | "refused") =>
+  Math.max(...places.map((place) => place[outcome]?.p99 ?? 0));
+const verdicts = [
+  verdict(figure, { atMost: LOCK_NS_MAX }, costs.get(WHOLE)!),
+  verdict(
+    "best places in a stadium, granted, p99 in µs",
+    { atMost: BEST_US_MAX },
+    slowest("granted"),
+  ),
+  verdict(
+    "best places in a stadium, refused, p99 in µs",
+    { atMost: NO_BEST_US_MAX },
+    slowest("refused"),
+  ),
+];
 const steps = [...costs, ...pageCosts].map(([step, nanoseconds]) => ({ step, nanoseconds }));
-await report("micro", "/", { verdicts, costs: steps });
+await report("micro", "/", { verdicts, costs: steps, places });
 
 function submitAll(bookings: readonly Booking[]): void {
   for (const booking of bookings) venue.submit(booking);

@@ -5,7 +5,7 @@ import { Engine } from "../../engine/engine.ts";
 import type { Partition } from "../../engine/inventory/partition.ts";
 import { Admission } from "../../engine/ports.ts";
 import { ActorKind, type LogRecord } from "../../engine/records.ts";
-import type { Caller } from "../../engine/bodies.ts";
+import type { Caller, LayoutBody } from "../../engine/bodies.ts";
 import { State } from "../../engine/state.ts";
 import { Batch } from "../../persistence/log/log-writer.ts";
 import { resultOf, valueOf } from "../../persistence/store/open-engine.ts";
@@ -51,22 +51,25 @@ export class EngineVenue {
   readonly seatIds: readonly number[];
   readonly #caller: Caller;
   readonly #schemaId: number;
-  readonly #sectorId: number;
+  readonly #sectorIds: readonly number[];
 
-  constructor(engine: Engine, caller: Caller, seatCount: number) {
+  constructor(engine: Engine, caller: Caller, body: LayoutBody) {
     this.engine = engine;
     this.#caller = caller;
     const venue = this.submit({ kind: "createVenue", caller, body: { name: "Venue" } });
     const plan = { name: "Plan", venueId: venue.id };
     this.#schemaId = this.submit({ kind: "createSchema", caller, body: plan }).id;
-    const layout = { schemaId: this.#schemaId, body: layoutOf(seatCount), forceDelete: false };
+    const layout = { schemaId: this.#schemaId, body, forceDelete: false };
     const { sectors, seats } = this.submit({ kind: "putLayout", caller, ...layout });
-    this.#sectorId = sectors[0]!.id;
+    this.#sectorIds = sectors.filter(({ ga }) => !ga).map(({ id }) => id);
     this.seatIds = seats.map((seat) => seat.id);
   }
 
-  /** @param take - Gets every record. Without it records are encoded, then dropped. */
-  static inMemory(seatCount: number, take: TakeRecord = encodeOnly()): EngineVenue {
+  /**
+   * @param seats - Their number, or a layout.
+   * @param take - Gets every record. Without it records are encoded, then dropped.
+   */
+  static inMemory(seats: number | LayoutBody, take: TakeRecord = encodeOnly()): EngineVenue {
     const engine = engineInMemory(take);
     const actor = { kind: ActorKind.SYSTEM, id: 0 };
     const system = { actor, tenantId: 1, organizationId: 0 };
@@ -78,18 +81,20 @@ export class EngineVenue {
       publicKey: "",
     });
     const caller = { ...system, organizationId: valueOf(resultOf(organization)).id };
-    return new EngineVenue(engine, caller, seatCount);
+    return new EngineVenue(engine, caller, typeof seats === "number" ? layoutOf(seats) : seats);
   }
 
   /** Puts another event on sale, with every seat free. @returns Its id. */
-  openEvent(): string {
+  openEvent(prices: readonly string[] = ["Seat"]): string {
     const caller = this.#caller;
     const eventId = randomUUID();
     const body = { name: "Show", schemaId: this.#schemaId, ...EVENT_TIMES };
     this.submit({ kind: "createEvent", caller, eventId, body });
-    const names = [{ name: "Seat", eventId }];
-    const [price] = this.submit({ kind: "createPrices", caller, eventId, body: names });
-    const groupOfSeats = [{ objectId: this.#sectorId, assignmentId: price!.id }];
+    const names = prices.map((name) => ({ name, eventId }));
+    const created = this.submit({ kind: "createPrices", caller, eventId, body: names });
+    const groupOfSeats = this.#sectorIds.map((objectId, i) => {
+      return { objectId, assignmentId: created[i % created.length]!.id };
+    });
     this.submit({ kind: "assignPrices", caller, eventId, body: { groupOfSeats } });
     return eventId;
   }
@@ -107,6 +112,17 @@ export class EngineVenue {
   booking(kind: BookingKind, eventId: string, first: number, count = 2): Booking {
     const seats = this.seatIds.slice(first, first + count).map((id) => ({ id }));
     return { kind, caller: this.#caller, eventId, body: { sessionId: `bench-${first}`, seats } };
+  }
+
+  /** A direct sale of seats by their indexes. */
+  selling(eventId: string, indexes: readonly number[]): Booking {
+    const seats = indexes.map((index) => ({ id: this.seatIds[index]! }));
+    return { kind: "directsale", caller: this.#caller, eventId, body: { seats } };
+  }
+
+  /** A request for the best places, at one of the event's prices or at any. */
+  best(eventId: string, quantity: number, priceIds: readonly number[] = []): CommandOf<"best"> {
+    return { kind: "best", caller: this.#caller, eventId, body: { quantity, priceIds } };
   }
 
   /** @throws Refused. */

@@ -4,6 +4,7 @@
  */
 import { digest } from "../../engine/verify.ts";
 import { openEngine, type Store } from "../../persistence/store/open-engine.ts";
+import { layoutOf } from "../harness/event-data.ts";
 import { EngineVenue } from "./engine-venue.ts";
 
 export interface StoreRun {
@@ -38,7 +39,7 @@ process.stdout.write(`${JSON.stringify(report satisfies StoreReport)}\n`, () => 
  * `records` more records, all on disk.
  */
 async function fillLog({ events, seats, records }: NonNullable<StoreRun["fill"]>): Promise<void> {
-  const venue = new EngineVenue(store.engine, await store.callerFor("Bench"), seats);
+  const venue = new EngineVenue(store.engine, await store.callerFor("Bench"), layoutOf(seats));
   const eventIds: string[] = [];
   for (let i = 0; i < events; i++) {
     eventIds.push(venue.openEvent());

@@ -168,6 +168,14 @@ const EVENT_OPERATIONS: readonly Operation[] = [
   ...["check", "lock", "extend", "unlock", "lock", "sale", "revertsale", "directsale"].map(booking),
   booking("revertsale"),
   ...["block", "unblock"].map(booking),
+  operation(`POST ${V2}/booking/best`, "for the first time", (stage) => ({
+    query: ofEvent(stage),
+    body: { quantity: 4 },
+  })),
+  operation(`POST ${V2}/booking/best`, "apart", (stage) => ({
+    query: ofEvent(stage),
+    body: { quantity: 50, adjacent: "preferred" },
+  })),
   legacyBooking("lock"),
   legacyBooking("unlock"),
   legacyBooking("lock"),

@@ -5,11 +5,12 @@ import { trials } from "./trial.ts";
 const { run } = trials();
 
 test("micro measures ten single steps and compares the lock with its goal", async () => {
-  const printed = await run("micro.js", ["--seats", "200"]);
+  const printed = await run("micro.js", ["--seats", "200", "--rows", "1"]);
   expect(printed.match(/^(decide|apply|encode|decode|read|parse|list)\b.* \d+$/gm)).toHaveLength(
     10,
   );
   expect(printed).toMatch(/^two-seat lock in process, including the record, ns +≤ 250 /m);
+  expect(printed.match(/^[1248] of [\d.]+ % free/gm)).toHaveLength(32);
 });
 
 test("memory measures a process, a seat and a hold", async () => {
