@@ -6,7 +6,7 @@ const SHARES = [0, 0.5, 0.95, 0.995];
 const QUANTITIES = [1, 2, 4, 8];
 const SEATS_PER_SALE = 500;
 /** The first calls of a case compile it, and make its index. */
-const FIRST_CALLS = 300;
+const FIRST_CALLS = 1_500;
 
 export interface BestCase {
   readonly name: string;
