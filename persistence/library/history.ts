@@ -88,12 +88,12 @@ function changeOf({
     call,
     sessionId: session || null,
     holdType: holdType || null,
-    seats: seats.map(({ id: seatId, state, priceId, expiresAtMs }) => {
-      return { seatId, state: state && stateName(state), priceId, expiresAtMs };
+    seats: seats.map(({ id, state, priceId, expiresAtMs }) => {
+      return { id, state: state && stateName(state), priceId, expiresAtMs };
     }),
-    areas: areas.map(({ id: areaId, active, locked, sold, blocked }) => {
+    areas: areas.map(({ id, active, locked, sold, blocked }) => {
       const capacity = active + locked + sold + blocked;
-      return { areaId, capacity, active, locked, sold, blocked };
+      return { id, capacity, active, locked, sold, blocked };
     }),
   };
 }
@@ -127,7 +127,7 @@ export interface Change {
 }
 
 export interface SeatChange {
-  readonly seatId: number;
+  readonly id: number;
   /** Null while the seat has no price; state and price are null when it is no longer listed. */
   readonly state: StateName | null;
   readonly priceId: number | null;
@@ -137,7 +137,7 @@ export interface SeatChange {
 
 /** Numbers of places: in all, and by state. */
 export interface AreaChange {
-  readonly areaId: number;
+  readonly id: number;
   readonly capacity: number;
   readonly active: number;
   readonly locked: number;

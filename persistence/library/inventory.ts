@@ -71,9 +71,15 @@ import { type StateName, stateName } from "./history.ts";
 export type NotInTrail = NotOwn | "OVERLOADED" | "LOG_UNAVAILABLE" | "HISTORY_GONE";
 
 /** A seat of an event. */
-export interface Seat extends Omit<SeatFacts, "state"> {
+export interface Seat extends Omit<SeatFacts, "state" | "seatId"> {
+  readonly id: number;
   /** Null while the seat has no price. */
   readonly state: StateName | null;
+}
+
+/** A general-admission area of an event. */
+export interface Area extends Omit<AreaFacts, "areaId"> {
+  readonly id: number;
 }
 
 /** Some of the seats of an event. */
@@ -90,7 +96,7 @@ export interface Areas {
   /** The last record that they reflect, from which `subscribe` continues. */
   readonly sequence: number;
   /** In the order of the layout. */
-  readonly areas: readonly AreaFacts[];
+  readonly areas: readonly Area[];
 }
 
 /** A member of `Seat`; the name of `changedAtMs` is "updatedAt", as over HTTP. */
@@ -106,7 +112,7 @@ export interface ExtendedHolds {
   /** By id. */
   readonly seats: readonly HeldSeat[];
   /** By id: the areas in which the holds have places. */
-  readonly areas: readonly AreaFacts[];
+  readonly areas: readonly Area[];
   /** Milliseconds since 1970: the first end of the holds; null when none ends. */
   readonly untilMs: number | null;
 }
@@ -159,14 +165,15 @@ export function seatsOf(
   filter: SeatFilter,
 ): Promise<Result<Seats, NotOwn>> {
   return readEvent(acting, { eventId, seatFilter: filter }, (event) => {
-    const { seats, total } = listSeats(event, { sort: [], ...ALL, ...copyOf(filter) });
+    const { seats, total } = listSeats(event, queryOf(filter));
     return { seats: seats.map((seat) => seatOf(seatFacts(event, seat))), total };
   });
 }
 
 export function areasOf(acting: Acting, eventId: string): Promise<Result<Areas, NotOwn>> {
   return readEvent(acting, { eventId }, ({ partition, prices }) => {
-    return { areas: partition.layout.areas.map((_, area) => areaFacts(partition, prices, area)) };
+    const { areas } = partition.layout;
+    return { areas: areas.map((_, area) => areaOf(areaFacts(partition, prices, area))) };
   });
 }
 
@@ -196,7 +203,7 @@ export async function seatsAt(
 ): Promise<Result<PastSeats, NotInTrail>> {
   const refusal = refuseArguments({ eventId, moment, seatFilter: filter });
   if (refusal !== null) return refusal;
-  const query = { sort: [], ...ALL, ...copyOf(filter) };
+  const query = queryOf(filter);
   const result = await ask(acting, { about: "seats", eventId, moment, query });
   if (!result.ok) return result;
   const { seats, ...rest } = result.value.answer;
@@ -207,11 +214,11 @@ export async function areasAt(
   acting: Acting,
   eventId: string,
   moment: Moment,
-): Promise<Result<readonly AreaFacts[], NotInTrail>> {
+): Promise<Result<readonly Area[], NotInTrail>> {
   const refusal = refuseArguments({ eventId, moment });
   if (refusal !== null) return refusal;
   const result = await ask(acting, { about: "areas", eventId, moment });
-  return result.ok ? { ok: true, value: result.value.answer } : result;
+  return result.ok ? { ok: true, value: result.value.answer.map(areaOf) } : result;
 }
 
 export async function auditOf(
@@ -236,13 +243,26 @@ export async function auditOf(
 export function extendedHolds({ seats, areas, untilMs }: Extended): ExtendedHolds {
   return {
     seats: seats.map((seat) => ({ ...seat, state: stateName(seat.state) })),
-    areas: areas.map(({ hold: _hold, ...facts }) => facts),
+    areas: areas.map(({ hold: _hold, ...facts }) => areaOf(facts)),
     untilMs,
   };
 }
 
-function seatOf(facts: SeatFacts): Seat {
-  return { ...facts, state: stateName(facts.state) };
+/** A row calls its own id `id`; only references are named after their object. */
+function seatOf({ seatId: id, ...facts }: SeatFacts): Seat {
+  return { id, ...facts, state: stateName(facts.state) };
+}
+
+function areaOf({ areaId: id, ...facts }: AreaFacts): Area {
+  return { id, ...facts };
+}
+
+function queryOf(filter: SeatFilter) {
+  const { sort = [], ...rest } = copyOf(filter);
+  const query = sort.map(({ property, descending }) => {
+    return { property: property === "id" ? ("seatId" as const) : property, descending };
+  });
+  return { ...ALL, ...rest, sort: query };
 }
 
 interface Told<K extends keyof AuditAnswers> {
@@ -427,7 +447,7 @@ const SHAPES = {
     sectionId: whenSet(LONG),
     rowId: whenSet(LONG),
     changedSinceMs: whenSet(number()),
-    sort: sortBy(SEAT_SORTS),
+    sort: sortBy(SEAT_SORTS.map((property) => (property === "seatId" ? "id" : property))),
     ...RANGE,
   }),
   auditFilter: object({

@@ -29,7 +29,6 @@ import type { EventStatus, OrganizationRow } from "../../engine/catalog.ts";
 import { EMPTY_DOCUMENT } from "../../engine/layout/layout.ts";
 import { findPrice, findZone, ownRow, tenantsOrganization } from "../../engine/queries/access.ts";
 import type { Moment } from "../../engine/queries/history.ts";
-import type { AreaFacts } from "../../engine/queries/seats.ts";
 import { ActorKind } from "../../engine/records.ts";
 import { isRefused } from "../../engine/results.ts";
 import type { Etcd } from "../cluster/etcd.ts";
@@ -47,6 +46,7 @@ import {
 import { type Change, follow, refusePosition } from "./history.ts";
 import {
   Acting,
+  type Area,
   type Areas,
   areasAt,
   areasOf,
@@ -91,7 +91,6 @@ export type {
   TransitionSort,
 } from "../../engine/queries/history.ts";
 export type { BookedSeat } from "../../engine/queries/holds.ts";
-export type { AreaFacts, SeatFacts } from "../../engine/queries/seats.ts";
 export type { BestPlaces } from "../../engine/best.ts";
 export type { FieldError } from "../../engine/results.ts";
 export type {
@@ -162,6 +161,7 @@ export {
 export type { AnyCommand, ExtendedHolds, HeldSeat, NotOwn } from "./inventory.ts";
 export type { AreaChange, Change, SeatChange, StateName } from "./history.ts";
 export type {
+  Area,
   Areas,
   AuditEntry,
   AuditFilter,
@@ -522,7 +522,7 @@ export class Frontrow {
   }
 
   /** The areas as they were at a moment, in the order of the layout. Needs the option `audit`. */
-  areasAt(eventId: string, moment: Moment): Promise<Result<readonly AreaFacts[], NotInTrail>> {
+  areasAt(eventId: string, moment: Moment): Promise<Result<readonly Area[], NotInTrail>> {
     return areasAt(this.#acting, eventId, moment);
   }
 

@@ -24,6 +24,13 @@ test("bookings move seats and places through states that have names", async () =
   expect(await statesOf(office)).toEqual(["ACTIVE", "ACTIVE", "ACTIVE"]);
   expect(await frontrow.lock(eventId, two)).toEqual({ ok: true, value: true });
   expect(await statesOf(office)).toEqual(["LOCKED", "LOCKED", "ACTIVE"]);
+  const longer = valueOf(await frontrow.extend(eventId, { sessionId: "ann", seconds: 1 }));
+  const [first, second, pit] = ["A1", "A2", "Pit"].map((label) => office.labels.idOf(label));
+  expect(longer.seats.map(({ id, state }) => [id, state])).toEqual([
+    [first, "LOCKED"],
+    [second, "LOCKED"],
+  ]);
+  expect(longer.areas).toMatchObject([{ id: pit, locked: 4 }]);
   expect(await frontrow.unlock(eventId, office.selection("ann", ["A2"], 1))).toMatchObject({
     ok: true,
   });
@@ -130,6 +137,25 @@ test("every command can be given", () => {
   const source = readFileSync("persistence/library/library.ts", "utf8");
   const given = [...source.matchAll(/\brun\(\s*"(\w+)"/g)].map(([, kind]) => kind!);
   expect(given.sort()).toEqual([...OPEN_KINDS].sort());
+});
+
+test("the guide lists every call", async () => {
+  const page = readFileSync("server/docs/guide/library.md", "utf8");
+  const [, table = ""] = /^## All calls\n([^]*?)^## /m.exec(page) ?? [];
+  const rows = [...table.matchAll(/^\| (?:`(\w+)`|[^`|]*(?:`audit`)?) \| (`.*`) \|$/gm)];
+  const listed = rows.flatMap(([, group, calls]) =>
+    calls!.split(", ").map((call) => [...(group === undefined ? [] : [group]), call].join(".")),
+  );
+  const { frontrow } = await BoxOffice.open();
+  const groups = Object.entries(frontrow).flatMap(([group, calls]) =>
+    Object.keys(calls as object).map((call) => `${group}.\`${call}\``),
+  );
+  const { constructor, ...methods } = Object.getOwnPropertyDescriptors(
+    Object.getPrototypeOf(frontrow) as object,
+  );
+  expect(constructor).toBeDefined();
+  const own = Object.keys(methods).map((call) => `\`${call}\``);
+  expect(listed.sort()).toEqual([...groups, ...own].sort());
 });
 
 test("the catalog is created, read, changed and deleted", async () => {
@@ -252,7 +278,7 @@ test("seats are filtered, sorted and listed in pages", async () => {
   const { frontrow, eventId, labels } = await BoxOffice.open();
   const sort = [{ property: "seatName", descending: true }] as const;
   const { seats, total } = valueOf(await frontrow.seats(eventId, { sort, offset: 1, limit: 1 }));
-  expect([seats.map(({ seatId }) => seatId), total]).toEqual([[labels.idOf("A2")], 3]);
+  expect([seats.map(({ id }) => id), total]).toEqual([[labels.idOf("A2")], 3]);
   expect(valueOf(await frontrow.seats(eventId, { rowId: 1 })).seats).toEqual([]);
 });
 

@@ -54,14 +54,14 @@ test("a change names its call, its hold and the new states; the last is the dele
   await finish(office, reader);
   const [locked, sold, unpriced, deleted] = reader.changes;
   const pit = {
-    areaId: labels.idOf("Pit"),
+    id: labels.idOf("Pit"),
     capacity: 10,
     active: 8,
     locked: 2,
     sold: 0,
     blocked: 0,
   };
-  const first = { seatId: labels.idOf("A1"), priceId };
+  const first = { id: labels.idOf("A1"), priceId };
   expect(locked).toEqual({
     sequence: since + 1,
     timeMs: expect.any(Number),
@@ -77,7 +77,7 @@ test("a change names its call, its hold and the new states; the last is the dele
     seats: [{ ...first, state: "SOLD", expiresAtMs: null }],
     areas: [],
   });
-  const third = { seatId: labels.idOf("A3"), state: null, priceId: null, expiresAtMs: null };
+  const third = { id: labels.idOf("A3"), state: null, priceId: null, expiresAtMs: null };
   expect(unpriced).toMatchObject({ call: "prices", sessionId: null, seats: [third] });
   expect(deleted).toMatchObject({ call: "deleteevent", seats: [], areas: [] });
   expect(reader.changes).toHaveLength(4);
@@ -130,11 +130,11 @@ test("a new layout changes the seats and areas that it adds and removes", async 
   const nothing = { state: null, priceId: null, expiresAtMs: null };
   expect(change!.call).toBe("layout");
   expect(change!.seats).toEqual([
-    { seatId: labels.idOf("A1"), ...nothing },
-    { seatId: newSeat.id, ...nothing },
+    { id: labels.idOf("A1"), ...nothing },
+    { id: newSeat.id, ...nothing },
   ]);
   expect(change!.areas).toMatchObject([
-    { areaId: removedArea.id, capacity: 0, active: 0, sold: 0 },
+    { id: removedArea.id, capacity: 0, active: 0, sold: 0 },
     { capacity: 0 },
   ]);
 });

@@ -93,7 +93,7 @@ test("seats and areas are shown as they were at a moment", async () => {
   expect(await statesAt(sequence + 1)).toEqual(["SOLD", "ACTIVE", "ACTIVE"]);
   expect(await statesAt(sequence - 1)).toEqual([null, null, null]);
   const page = await seatsAt(acting, eventId, { sequence }, { offset: 1, limit: 1 });
-  expect(page).toMatchObject({ value: { seats: [{ seatId: labels.idOf("A2") }], total: 3 } });
+  expect(page).toMatchObject({ value: { seats: [{ id: labels.idOf("A2") }], total: 3 } });
   expect(valueOf(await areasAt(acting, eventId, { sequence }))).toMatchObject([
     { name: "Pit", capacity: 10, active: 10 },
   ]);
