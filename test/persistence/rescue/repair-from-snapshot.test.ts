@@ -138,7 +138,7 @@ test("segments after the snapshot that its chain does not cover are set aside", 
 });
 
 /** Then a price is created after the catalog was copied, and used before its partition is. */
-const BATCHES_TO_AN_UNSOUND_SNAPSHOT = 29;
+const BATCHES_TO_AN_UNSOUND_SNAPSHOT = 153;
 
 /** The newest snapshot was taken while records were written. */
 async function fuzzyStore(batches = 20): Promise<{ folder: string; from: number; to: number }> {
@@ -222,10 +222,14 @@ test("such a snapshot is not given up for a shorter log, unless a cut is given",
 
 test("damage right after a snapshot cuts the log, and no new log is begun", async () => {
   const folder = await storeOf({ snapshots: 2, batches: 1 });
-  const last = segmentsIn(folder).at(-1)!;
-  flip(last, usedBytes(last) - 1_100);
+  const [last, before] = [folder, await storeOf({ snapshots: 2, batches: 0 })].map((store) =>
+    segmentsIn(store).at(-1)!,
+  );
+  // The batch after the snapshot is where the mark is without it.
+  const used = usedBytes(before!);
+  flip(last!, used - (used % 512) + 40);
   const { plan } = await repaired(folder);
-  expect(plan).toMatchObject({ sequence: 300, restart: null, cut: { name: path.basename(last) } });
+  expect(plan).toMatchObject({ sequence: 300, restart: null, cut: { name: path.basename(last!) } });
 });
 
 test("records that a snapshot proves to have existed are reported as lost", async () => {
