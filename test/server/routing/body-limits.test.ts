@@ -52,6 +52,10 @@ function largest(shape: Shape, name = ""): unknown {
   const { type, properties, items, format, maxLength, maximum, additionalProperties } = shape;
   const types = new Set([type].flat());
   if (name in OPEN) return OPEN[name];
+  if (Array.isArray(shape["anyOf"])) {
+    const all = (shape["anyOf"] as Shape[]).map((one) => largest(one));
+    return all.toSorted((a, b) => JSON.stringify(b).length - JSON.stringify(a).length)[0];
+  }
   if (Array.isArray(shape["enum"]))
     return (shape["enum"] as (string | null)[]).toSorted(byLength)[0];
   if (types.has("array")) {

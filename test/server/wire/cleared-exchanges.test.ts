@@ -17,8 +17,8 @@ const METHOD = "a function";
 
 /** Set by `begin`, and the server of an exchange. */
 const KEPT = ["isOver", "isWhole", "#exchanges"];
-/** Of an exchange that serves no other request, and a constant. */
-const UNTOUCHED = ["headProblem", "isCutOff", "waits"];
+/** Of an exchange that serves no other request, or of a command socket, and a constant. */
+const UNTOUCHED = ["envelope", "headProblem", "isCutOff", "waits"];
 
 const HUGE_PATH = "/huge";
 /** More than the buffers of both sockets take. */
