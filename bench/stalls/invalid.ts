@@ -12,16 +12,16 @@ const P99 = 0.99;
 
 /** Wrong for every call: without them, some would carry out a body of unknown members. */
 const WRONG =
-  '"id":-1,"name":-1,"graceSeconds":-1,"seriesId":-1,"salesControl":1,"publicSessionsEnabled":1';
+  '"id":-1,"name":-1,"graceSeconds":-1,"seriesId":-1,"salesControl":1,"publicSessionsEnabled":1,"orphanMode":1,"onlyActive":1';
 
 /** Fill a body: objects, lists and members take longest to parse and to check, for their bytes. */
 const FILLINGS: readonly ((bytes: number) => string)[] = [
-  (bytes) => `{${WRONG},"seats":[${'{"id":1},'.repeat((bytes - 120) / 9)}{}]}`,
+  (bytes) => `{${WRONG},"seats":[${'{"id":1},'.repeat((bytes - 160) / 9)}{}]}`,
   (bytes) => `[${'{"name":"","price":0},'.repeat(bytes / 22 - 2)}{}]`,
   (bytes) => `[${"{},".repeat(bytes / 3 - 2)}{}]`,
-  (bytes) => `{${WRONG},"seats":[${"[],".repeat((bytes - 120) / 3)}[]]}`,
-  (bytes) => `{${WRONG},${membersOf(bytes - 120)}}`,
-  (bytes) => `{${WRONG},"name":"${"e\u0301\u0323".repeat((bytes - 140) / 5)}"}`,
+  (bytes) => `{${WRONG},"seats":[${"[],".repeat((bytes - 160) / 3)}[]]}`,
+  (bytes) => `{${WRONG},${membersOf(bytes - 160)}}`,
+  (bytes) => `{${WRONG},"name":"${"e\u0301\u0323".repeat((bytes - 180) / 5)}"}`,
   (bytes) => `[{"compositeKey":"${";".repeat(bytes - 40)}"},{}]`,
 ];
 
@@ -104,12 +104,13 @@ export async function locksBeside(
   };
   const repeaters = Promise.all(Array.from({ length: REPEATERS }, repeat));
   const times: number[] = [];
+  const headers = { "X-API-Key": key, "Content-Type": "application/json" };
   const target = new URL(`/api/private/v2.0/booking/lock?eventId=${eventId}`, url);
   for (let i = 0; performance.now() < endMs && i < seatIds.length; i++) {
     const startMs = performance.now();
     const body = JSON.stringify({ seats: [{ id: seatIds[i] }] });
     // oxlint-disable-next-line no-await-in-loop -- one after the other
-    const answer = await fetch(target, { method: "POST", headers: { "X-API-Key": key }, body });
+    const answer = await fetch(target, { method: "POST", headers, body });
     if (answer.status !== 200) throw new Error(`a lock was refused with ${answer.status}`);
     times.push(performance.now() - startMs);
   }

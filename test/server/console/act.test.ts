@@ -26,8 +26,8 @@ test(
     await selectFirstSeats(page, 3);
     await bar(page).getByText("1 free · 2 held").waitFor();
     // Raw, it would turn the direction of the text after it.
-    const holders = page.locator(".ending-holds code");
-    await expect.poll(() => holders.allTextContents()).toContain(String.raw`web\u202e-3`);
+    const sessions = page.locator("code");
+    await expect.poll(() => sessions.allTextContents()).toContain(String.raw`web\u202e-3`);
     await pressOn(page, "Hold");
     const refused = bar(page).locator(".refused li");
     await refused.first().waitFor();

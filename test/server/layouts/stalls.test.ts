@@ -21,6 +21,8 @@ const SWITCHING_PROTOCOLS = 101;
 
 interface Result {
   readonly stalls: readonly { readonly name: string; readonly processorMs: number }[];
+  /** Of the most expensive invalid bodies. */
+  readonly invalid: Result["stalls"];
 }
 
 /** How long this machine takes to read the layout as JSON when nothing interrupts it. */
@@ -51,7 +53,10 @@ test("no operation on a large layout takes much longer than reading the layout o
   const before = readingMs();
   await promisify(execFile)(process.execPath, [bench, ...SIZE], { env });
   const limitMs = READINGS_MAX * Math.max(before, readingMs());
-  const { stalls } = JSON.parse(readFileSync(path.join(results, "stalls.json"), "utf8")) as Result;
+  const text = readFileSync(path.join(results, "stalls.json"), "utf8");
+  const { stalls, invalid } = JSON.parse(text) as Result;
   expect(stalls).toHaveLength(allOperations().length);
-  expect(stalls.filter(({ processorMs }) => processorMs > limitMs)).toEqual([]);
+  expect(invalid.length).toBeGreaterThan(30);
+  const slow = [...stalls, ...invalid].filter(({ processorMs }) => processorMs > limitMs);
+  expect(slow).toEqual([]);
 }, 240_000);
