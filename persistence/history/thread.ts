@@ -251,7 +251,9 @@ export class HistoryThread {
     this.#seen = sequence;
     this.#idleSteps = isGrowing ? 0 : this.#idleSteps + 1;
     const behind = sequence - this.#read;
-    const isDue = isGrowing ? behind >= BEHIND_RECORDS_MAX : sequence > this.#archived;
+    // Archiving shows that a failure is over, also when there is nothing new.
+    const isIdleDue = sequence > this.#archived || this.isFailing;
+    const isDue = isGrowing ? behind >= BEHIND_RECORDS_MAX : isIdleDue;
     if (isDue || this.#idleSteps % IDLE_STEPS_MAX === IDLE_STEPS_MAX - 1) this.#follow(!isGrowing);
   }
 
