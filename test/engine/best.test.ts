@@ -10,7 +10,7 @@ import { area, type LayoutPart, section, table } from "../support/layout.ts";
 import { RandomHouse, requestOf } from "../support/random-hall.ts";
 
 /** `FRONTROW_BEST_HALLS=10000` for the long form. */
-const HALLS = Number(process.env["FRONTROW_BEST_HALLS"] ?? 300);
+const HALLS = Number(process.env["FRONTROW_BEST_HALLS"] ?? 1_000);
 const WISHES = 6;
 
 test(`on ${HALLS} random halls best is what an exhaustive search finds`, () => {
