@@ -99,7 +99,7 @@ export interface DataFolder {
 export function openDataFolder(options: DataFolderOptions): DataFolder {
   const { disk, folder } = options;
   try {
-    makeFoldersNow(disk, folder);
+    if (!containsStore(disk, folder)) makeFoldersNow(disk, folder);
     refuseForeign(folder, namesIn(disk, folder));
     makeLock(disk, folder);
     const release = lockOrRefuse(folder, (path) => disk.lockNow(path));

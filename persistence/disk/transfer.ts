@@ -11,7 +11,7 @@ import {
   type ReadDisk,
   type ReadFile,
 } from "./disk.ts";
-import { DiskFault } from "./faults.ts";
+import { DiskFault, only } from "./faults.ts";
 
 /** Ends the name of an unfinished file, removed by the next start. */
 export const TEMPORARY_SUFFIX = ".tmp";
@@ -145,13 +145,24 @@ export function removeTemporary(disk: Disk, folder: string): void {
   }
 }
 
-/** Makes the folder and its missing parents, durable on return. */
+/**
+ * Makes the folder and its missing parents, durable on return. The name of an existing folder is
+ * synced too: an earlier call may have been interrupted, or its sync may have failed.
+ */
 export function makeFoldersNow(disk: Disk, path: string): void {
-  if (disk.listNow(path) !== null) return;
   const parent = dirname(path);
-  makeFoldersNow(disk, parent);
-  disk.makeFolderNow(path);
-  disk.syncFolderNow(parent);
+  const isNew = disk.listNow(path) === null;
+  if (isNew) {
+    makeFoldersNow(disk, parent);
+    disk.makeFolderNow(path);
+  }
+  try {
+    disk.syncFolderNow(parent);
+  } catch (error) {
+    only(error, DiskFault);
+    // Another user made the folder, in one that this user may not read.
+    if (isNew || error.code !== "EACCES") throw error;
+  }
 }
 
 function shortWrite(file: DiskFile): DiskFault {

@@ -12,7 +12,7 @@ import {
   writeFileNow,
 } from "../../../persistence/disk/transfer.ts";
 import type { FakeDisk } from "../../support/disk/fake-disk.ts";
-import type { Outcome } from "../../support/disk/process-disk.ts";
+import { type Outcome, ProcessDied } from "../../support/disk/process-disk.ts";
 import { emptyDisk } from "../log/log-fixture.ts";
 
 const BYTES = Buffer.from("two seats in row seven");
@@ -145,6 +145,44 @@ test("a power cut at any change leaves a file whole or unwritten", () => {
     }
     expect(after).toBe("before");
   }
+});
+
+test("the sync of a new folder fails → the next call makes the folder durable", () => {
+  const disk = emptyDisk();
+  disk.decide = ({ operation }) => (operation === "sync" ? { code: "EIO" } : null);
+  expect(() => makeFoldersNow(disk.process!, "/data/a")).toThrow(DiskFault);
+  disk.decide = () => null;
+  makeFoldersNow(disk.process!, "/data/a");
+  writeFileNow(disk.process!, "/data/a", "b", BYTES);
+  disk.losePower();
+  expect([...disk.files().keys()]).toEqual(["/data/a/b"]);
+});
+
+test("the process ends at any change of new folders → the next one makes them durable", () => {
+  for (let failing = 1; ; failing++) {
+    const disk = emptyDisk();
+    disk.endAtChange(failing);
+    try {
+      makeFoldersNow(disk.process!, "/data/a/b");
+    } catch (error) {
+      expect(error).toBeInstanceOf(ProcessDied);
+    }
+    const isWhole = !disk.isDead;
+    disk.decide = () => null;
+    makeFoldersNow(disk.begin(), "/data/a/b");
+    writeFileNow(disk.process!, "/data/a/b", "c", BYTES);
+    disk.losePower();
+    expect([...disk.files().keys()], `ended at change ${failing}`).toEqual(["/data/a/b/c"]);
+    if (isWhole) return;
+  }
+});
+
+test("the parent of another user's folder may not be read → the folder is used", () => {
+  const disk = emptyDisk();
+  disk.process!.makeFolderNow("/data/a");
+  disk.decide = ({ operation }) => (operation === "sync" ? { code: "EACCES" } : null);
+  makeFoldersNow(disk.process!, "/data/a");
+  expect(() => makeFoldersNow(disk.process!, "/data/b")).toThrow("EACCES");
 });
 
 test("missing folders are created from the first one on", () => {
