@@ -444,6 +444,8 @@ const DAMAGES_MAX = 1_000;
 export class HistoryKeeper {
   readonly #options: KeeperOptions;
   #history: OpenHistory | null = null;
+  /** As `read`, while the history is closed. */
+  #archived: number | null = null;
   #mark: ChainMark | null = null;
   /** Time of the last retention. */
   #retentionMs = -Infinity;
@@ -462,9 +464,12 @@ export class HistoryKeeper {
     this.#options = options;
   }
 
-  /** The last record that was read; 0 when the history is not open. */
-  get read(): number {
-    return this.#history?.tail.sequence ?? 0;
+  /**
+   * The last record that was read. After a failure the last one in the archive, with which reading
+   * begins again; null before the first reading.
+   */
+  get read(): number | null {
+    return this.#history?.tail.sequence ?? this.#archived;
   }
 
   /** The last batch that was asked for. */
@@ -583,7 +588,9 @@ export class HistoryKeeper {
     const history = this.#history;
     this.#history = null;
     this.#mustExpire = false;
-    history?.close();
+    if (history === null) return;
+    this.#archived = history.archive.row.sequence;
+    history.close();
   }
 
   /** True for a file that SQLite cannot read, for no archive, and for one of another log. */
@@ -674,6 +681,7 @@ export class HistoryKeeper {
   #setAside(reason: string): void {
     const { disk, folder, onReport } = this.#options;
     this.close();
+    this.#archived = 0;
     this.#isRebuilt = true;
     setAside(disk, folder, AUDIT_FILE);
     makeAuditFile(disk, folder);

@@ -61,8 +61,8 @@ interface Asked {
 }
 
 interface HistoryState {
-  /** The last record that was read. */
-  readonly read: number;
+  /** As `HistoryKeeper.read`. */
+  readonly read: number | null;
   readonly isFailing: boolean;
 }
 
@@ -77,10 +77,10 @@ type Answer = HistoryState &
 export interface HistoryProgram {
   readonly data: Pick<KeeperOptions, "folder" | "storeId" | "days">;
   readonly requests: {
-    /** Reads the log up to the mark; when it is idle, archives what was read. */
+    /** Reads the log up to the mark, and archives what was read if it must. */
     readonly follow: (asked: {
       readonly mark: ChainMark;
-      readonly isIdle: boolean;
+      readonly mustArchive: boolean;
     }) => HistoryState;
     readonly ask: (asked: Asked) => Answer;
     /** Takes questions of another thread: see `PeerProgram`. */
@@ -127,7 +127,7 @@ const UNAVAILABLE = { gap: AuditGap.UNAVAILABLE, extent: null } as const;
 const BUSY = { gap: AuditGap.BUSY, extent: null } as const;
 
 export class HistoryThread {
-  /** True after a failed attempt to read or write the history. */
+  /** True after a failed attempt to read or write the history, until everything is archived again. */
   isFailing = false;
   readonly #options: HistoryThreadOptions;
   readonly #worker: WorkerClient<HistoryProgram>;
@@ -135,7 +135,7 @@ export class HistoryThread {
   readonly #stopFollowing: () => void;
   #lastId = 0;
   #isFollowing = false;
-  /** The last record that the thread has read, and the last one that it archived when idle. */
+  /** The last record read by the thread, and the last one archived by `#follow`. */
   #read: number;
   #archived: number;
   /** The mark at the previous step, and steps since the log last grew. */
@@ -251,19 +251,20 @@ export class HistoryThread {
     this.#seen = sequence;
     this.#idleSteps = isGrowing ? 0 : this.#idleSteps + 1;
     const behind = sequence - this.#read;
-    // Archiving shows that a failure is over, also when there is nothing new.
-    const isIdleDue = sequence > this.#archived || this.isFailing;
-    const isDue = isGrowing ? behind >= BEHIND_RECORDS_MAX : isIdleDue;
-    if (isDue || this.#idleSteps % IDLE_STEPS_MAX === IDLE_STEPS_MAX - 1) this.#follow(!isGrowing);
+    // Only archiving proves that a failure is over: reading also works without room on the disk.
+    const mustArchive = !isGrowing || this.isFailing;
+    const isNew = isGrowing ? behind >= BEHIND_RECORDS_MAX : sequence > this.#archived;
+    const isHourly = this.#idleSteps % IDLE_STEPS_MAX === IDLE_STEPS_MAX - 1;
+    if (isNew || this.isFailing || isHourly) this.#follow(mustArchive);
   }
 
-  #follow(isIdle: boolean): void {
+  #follow(mustArchive: boolean): void {
     const mark = this.#mark()!;
     this.#isFollowing = true;
-    this.#worker.ask("follow", { mark, isIdle }, (reply) => {
+    this.#worker.ask("follow", { mark, mustArchive }, (reply) => {
       this.#isFollowing = false;
-      const isRead = this.#note(reply)?.isFailing === false;
-      if (isIdle && isRead) this.#archived = mark.sequence;
+      const isDone = this.#note(reply)?.isFailing === false;
+      if (mustArchive && isDone) this.#archived = mark.sequence;
     });
   }
 
@@ -276,9 +277,9 @@ export class HistoryThread {
   /** @returns The result; null when there is none, because the thread has failed. */
   #note<State extends HistoryState>(reply: Reply<State>): State | null {
     if (reply.failure !== null) return null;
-    this.isFailing = reply.result.isFailing;
-    // After a failure it begins at the archive again.
-    this.#read = reply.result.isFailing ? 0 : Math.max(this.#read, reply.result.read);
+    const { read, isFailing } = reply.result;
+    this.isFailing = isFailing;
+    this.#read = read ?? this.#read;
     return reply.result;
   }
 }
@@ -397,11 +398,11 @@ export function serveHistory(
   const peers = new Set<MessagePort>();
   let lastOfPeers = 0;
   serve<HistoryProgram>(port, {
-    follow({ mark, isIdle }, answering) {
+    follow({ mark, mustArchive }, answering) {
       const own = markOf(mark);
       questions.push(OF_LOG, () => {
         const isRead = keeper.followSlice(own);
-        if (isRead === null || (isRead && isIdle && keeper.archiveSlice() === null)) return true;
+        if (isRead === null || (isRead && mustArchive && keeper.archiveSlice() === null)) return true;
         answering.done(stateOf(keeper));
         return false;
       });

@@ -252,20 +252,20 @@ test("a question is dropped, another fails, and the thread goes on until it is t
     { id: 1, result: { outcome: UNAVAILABLE } },
     { id: 2, result: { outcome: { gap: null }, read: mark.sequence, isFailing: false } },
   ]);
-  service.post({ id: 5, name: "follow", argument: { mark, isIdle: true } });
+  service.post({ id: 5, name: "follow", argument: { mark, mustArchive: true } });
   while (tasks.length > 0) run();
   expect(auditedSequence(realDisk, folder, STORE_ID)).toBe(mark.sequence);
   // No log is that long: the thread reports it and continues.
   service.post({
     id: 3,
     name: "follow",
-    argument: { mark: { ...mark, sequence: 900_000 }, isIdle: false },
+    argument: { mark: { ...mark, sequence: 900_000 }, mustArchive: false },
   });
   while (tasks.length > 0) run();
   expect(said.slice(2)).toMatchObject([
     { id: 5, result: { read: mark.sequence, isFailing: false } },
     { event: "report", value: { kind: "failed" } },
-    { id: 3, result: { isFailing: true } },
+    { id: 3, result: { read: mark.sequence, isFailing: true } },
   ]);
   ask(4, "1", PAGE);
   service.post({ id: 0, name: "end", argument: mark });
@@ -285,11 +285,11 @@ function outcomeIn(said: readonly FromWorker<HistoryProgram>[], id: number) {
 
 test("the log is archived between two slices of a question → it begins again, and is whole", async () => {
   const alone = await local(3);
-  alone.service.post({ id: 2, name: "follow", argument: { mark: alone.mark, isIdle: true } });
+  alone.service.post({ id: 2, name: "follow", argument: { mark: alone.mark, mustArchive: true } });
   let slices = 0;
   for (; alone.tasks.length > 0; slices++) alone.run();
   const { service, ask, run, answered, said, mark, tasks } = await local(3);
-  service.post({ id: 2, name: "follow", argument: { mark, isIdle: true } });
+  service.post({ id: 2, name: "follow", argument: { mark, mustArchive: true } });
   for (let i = 0; i < slices - 4; i++) run();
   ask(1, "1", ALL);
   while (tasks.length > 0) run();
@@ -302,14 +302,14 @@ test("the log is archived between two slices of a question → it begins again, 
 
 test("the log is archived while past maps are built → they begin again, and so may others", async () => {
   const alone = await local(3);
-  alone.service.post({ id: 2, name: "follow", argument: { mark: alone.mark, isIdle: true } });
+  alone.service.post({ id: 2, name: "follow", argument: { mark: alone.mark, mustArchive: true } });
   let slices = 0;
   for (; alone.tasks.length > 0; slices++) alone.run();
   const { service, ask, run, said, mark, tasks } = await local(3);
   const first = mark.sequence - BUILT_MAX;
   const areas = (n: number) =>
     ({ about: "areas", eventId, moment: { sequence: first + n } }) as const;
-  service.post({ id: 2, name: "follow", argument: { mark, isIdle: true } });
+  service.post({ id: 2, name: "follow", argument: { mark, mustArchive: true } });
   for (let i = 0; i < slices - 4; i++) run();
   for (let n = 0; n < BUILT_MAX; n++) ask(10 + n, String(n), areas(n));
   for (let turns = 0; tasks.length > 0 && turns < 10_000; turns++) run();
@@ -320,7 +320,7 @@ test("the log is archived while past maps are built → they begin again, and so
 
 test("a question during archiving → it is answered between two slices", async () => {
   const { service, ask, run, answered, mark, tasks } = await local(3);
-  service.post({ id: 1, name: "follow", argument: { mark, isIdle: true } });
+  service.post({ id: 1, name: "follow", argument: { mark, mustArchive: true } });
   for (let i = 0; i < 3; i++) run();
   ask(2, "1", OWNER);
   while (tasks.length > 0) run();
@@ -341,10 +341,10 @@ test("a question during the retention → it is answered between two slices", as
     days: 1,
     nowMs: () => nowMs,
   });
-  service.post({ id: 1, name: "follow", argument: { mark, isIdle: true } });
+  service.post({ id: 1, name: "follow", argument: { mark, mustArchive: true } });
   while (tasks.length > 0) run();
   nowMs = history.records[mark.sequence - 20]!.timeMs + 86_400_000;
-  service.post({ id: 2, name: "follow", argument: { mark, isIdle: true } });
+  service.post({ id: 2, name: "follow", argument: { mark, mustArchive: true } });
   const hasExpired = () => said.some((one) => "event" in one);
   while (!hasExpired()) run();
   const last = lastEventOf(folder);
@@ -358,7 +358,7 @@ test("a question during the retention → it is answered between two slices", as
 
 test("a damaged chunk → its past is gone, an operator hears, and others are answered", async () => {
   const { folder, service, ask, run, said, mark, tasks } = await local();
-  service.post({ id: 1, name: "follow", argument: { mark, isIdle: true } });
+  service.post({ id: 1, name: "follow", argument: { mark, mustArchive: true } });
   while (tasks.length > 0) run();
   const sql = openSqlWriter(path.join(folder, AUDIT_FILE));
   sql.run(
@@ -379,7 +379,7 @@ test("a damaged chunk → its past is gone, an operator hears, and others are an
 
 test("a damaged event is asked for again and again → others are answered, and the log archived", async () => {
   const { folder, process, service, ask, run, said, mark, tasks } = await local(3);
-  service.post({ id: 1, name: "follow", argument: { mark, isIdle: true } });
+  service.post({ id: 1, name: "follow", argument: { mark, mustArchive: true } });
   while (tasks.length > 0) run();
   const sql = openSqlWriter(path.join(folder, AUDIT_FILE));
   const damaged = sql.row("SELECT eventId FROM events WHERE eventId <> ?", eventId)!["eventId"];
@@ -391,7 +391,7 @@ test("a damaged event is asked for again and again → others are answered, and 
   sql.close();
   await process.commit(20, 10);
   const newest = process.journal.mark!;
-  service.post({ id: 2, name: "follow", argument: { mark: newest, isIdle: true } });
+  service.post({ id: 2, name: "follow", argument: { mark: newest, mustArchive: true } });
   ask(3, "1", ALL);
   let id = 10;
   const isAnswered = (asked: number) => said.some((one) => "id" in one && one.id === asked);
@@ -414,6 +414,7 @@ describe("reading without a question", () => {
     let mark: ChainMark | null = null;
     let step = () => {};
     const marks: number[] = [];
+    const archiving: boolean[] = [];
     const unanswered: ToWorker<HistoryProgram>[] = [];
     let answer: (message: FromWorker<HistoryProgram>) => void = () => {};
     const start: StartWorker<HistoryProgram> = (_, events) => {
@@ -422,6 +423,7 @@ describe("reading without a question", () => {
         if (message.name === "end") return events.exit();
         if (message.name !== "follow") throw new Error("nobody asks");
         marks.push(message.argument.mark.sequence);
+        archiving.push(message.argument.mustArchive);
         unanswered.push(message);
       };
       return { post, keepAlive: () => {}, terminate: () => Promise.resolve() };
@@ -432,12 +434,14 @@ describe("reading without a question", () => {
       return () => {};
     };
     const scheduler = { ...realScheduler, every };
-    threadOf({ folder: "none", mark: () => mark }, { start, scheduler });
+    const { thread } = threadOf({ folder: "none", mark: () => mark }, { start, scheduler });
     const steps = (count: number) => {
       for (let i = 0; i < count; i++) step();
     };
     return {
+      thread,
       marks,
+      archiving,
       steps,
       /** The log has grown to this record at the next step. */
       grow: (sequence: number) => {
@@ -489,6 +493,25 @@ describe("reading without a question", () => {
     expect(marks).toEqual([5, 5]);
     steps(3);
     expect(marks).toEqual([5, 5]);
+  });
+
+  test("a failure while the log grows → each step archives until it is over, then none", () => {
+    const { thread, grow, steps, followed, marks, archiving } = echo();
+    grow(5);
+    steps(1);
+    followed();
+    for (const sequence of [7, 8]) {
+      expect(thread.isFailing).toBe(true);
+      grow(sequence);
+      followed();
+    }
+    expect([marks, archiving]).toEqual([
+      [5, 7, 8],
+      [true, true, true],
+    ]);
+    expect([thread.isFailing, thread.lagRecords]).toEqual([false, 0]);
+    grow(10);
+    expect(marks).toEqual([5, 7, 8]);
   });
 });
 
