@@ -103,6 +103,7 @@ function decideExtend(
     session: body.sessionId ?? "",
     holds: Uint32Array.from(later),
     endsAtMs: Float64Array.from(later, (slot) => ends.get(slot)!),
+    places: later.reduce((sum, slot) => sum + placesOf(partition, slot), 0),
   };
   return grant(record, extended);
 }
@@ -181,6 +182,15 @@ function laterEndMs(
   if (maxSeconds === undefined) return expiresAtMs;
   const wantedMs = Math.min(timeMs + seconds * 1_000, startedAtMs + maxSeconds * 1_000);
   return Math.max(expiresAtMs, wantedMs);
+}
+
+/** @returns The seats and areas of a hold. Cost: O(its seats + areas of the event). */
+function placesOf(partition: Partition, slot: number): number {
+  let places = partition.seatsOf(slot).length;
+  for (let area = 0; area < partition.areas.count; area++) {
+    if (partition.areas.held(area, slot) > 0) places += 1;
+  }
+  return places;
 }
 
 /** @param ends - By slot: the end of each hold, milliseconds since 1970; 0 for never. */

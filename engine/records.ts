@@ -83,6 +83,8 @@ export interface ExtensionRecord {
   readonly holds: Uint32Array;
   /** Their ends in that order: milliseconds since 1970. */
   readonly endsAtMs: Float64Array;
+  /** Transitions: the seats of each hold, and its areas. */
+  readonly places: number;
 }
 
 export type LogRecord = CatalogRecord | MoveRecord | PriceRecord | ExtensionRecord;

@@ -255,7 +255,7 @@ export function movesIn({ record }: TimedRecord): number {
         return i % 3 === 2 ? sum + Math.ceil(count / PRICED_PER_MOVE) : sum;
       }, 1);
     case RecordType.EXTENSION:
-      return record.holds.length;
+      return record.places;
     case RecordType.CATALOG:
       return 1;
   }

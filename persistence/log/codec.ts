@@ -144,7 +144,7 @@ function decodeOne(input: ByteReader, sequence: number, replay: Replay): void {
     case RecordType.PRICE:
       return replay(sequence, timeMs, decodePrice(input));
     case RecordType.EXTENSION:
-      return replay(sequence, timeMs, decodeExtension(input));
+      return replay(sequence, timeMs, decodeExtension(input, version));
     case RecordType.CATALOG:
       return replay(sequence, timeMs, unpackCatalog(input.rest()));
     default:
@@ -211,8 +211,9 @@ function decodePrice(input: ByteReader): PriceRecord {
 }
 
 function encodeExtension(out: ByteWriter, record: ExtensionRecord): void {
-  const { partition, session, holds, endsAtMs } = record;
+  const { partition, session, holds, endsAtMs, places } = record;
   assert(isU32(partition), "a partition number fits 32 bits");
+  assert(isU32(places), "a count of places fits 32 bits");
   assert(holds.length === endsAtMs.length, "each hold has its end");
   assert(endsAtMs.every(isCount), "a hold ends at a whole millisecond");
   const units = TEXT_UNIT_BYTES_MAX * session.length;
@@ -223,9 +224,10 @@ function encodeExtension(out: ByteWriter, record: ExtensionRecord): void {
   out.text(session);
   out.length = storeWords(out.view, out.length, holds);
   for (const endMs of endsAtMs) out.f64(endMs);
+  out.u32(places);
 }
 
-function decodeExtension(input: ByteReader): ExtensionRecord {
+function decodeExtension(input: ByteReader, version: number): ExtensionRecord {
   const actor = decodeActor(input);
   const partition = input.u32();
   const session = input.text();
@@ -236,7 +238,9 @@ function decodeExtension(input: ByteReader): ExtensionRecord {
     if (!isCount(endMs)) throw new Malformed("an end in whole milliseconds", `${endMs}`);
     endsAtMs[i] = endMs;
   }
-  return { type: RecordType.EXTENSION, actor, partition, session, holds, endsAtMs };
+  // Version 1 had no count; a hold has at least one place.
+  const places = version === 1 ? holds.length : input.u32();
+  return { type: RecordType.EXTENSION, actor, partition, session, holds, endsAtMs, places };
 }
 
 function storeActor(view: DataView, at: number, { kind, id }: Actor): void {

@@ -231,8 +231,8 @@ function partitionFactsOf(row: SqlRow): PartitionFacts {
 
 const HEAD_BYTES = 32;
 const COLUMN_COUNT = 20;
-/** Builds from before the fences of sold and blocked seats wrote one column less. */
-const COLUMN_COUNT_BEFORE = 19;
+/** Of a version 1 from before the fences of sold and blocked seats. */
+const UNFENCED_COLUMN_COUNT = 19;
 const AREA_COUNTERS = 4;
 const AREA_HELD = 3;
 
@@ -270,9 +270,11 @@ export function encodeImage(image: PartitionImage): Buffer {
 /** @throws Malformed when the bytes are not an image; OtherFormat. */
 export function decodeImage(bytes: Buffer): PartitionImage {
   const input = new ByteReader(bytes);
-  ensureFormat(FORMATS.image, input.u32());
+  const version = input.u32();
+  ensureFormat(FORMATS.image, version);
   const columnCount = input.u32();
-  const hasFences = columnCount !== COLUMN_COUNT_BEFORE;
+  // Builds of version 1 began to write fences without raising it.
+  const hasFences = version > 1 || columnCount !== UNFENCED_COLUMN_COUNT;
   if (hasFences && columnCount !== COLUMN_COUNT)
     throw new Malformed(`${COLUMN_COUNT} columns`, `${columnCount}`);
   const touches = input.f64();

@@ -67,7 +67,7 @@ test("a missing folder is created with its parents", () => {
   data.close();
   expect(readdirSync(folder).toSorted()).toEqual(["lock.sqlite", "secret", "store.json"]);
   expect(JSON.parse(readFileSync(join(folder, "store.json"), "utf8"))).toEqual({
-    version: 1,
+    version: 2,
     storeId: data.storeId,
     createdAt: "2026-09-21T14:13:20.000Z",
     hasLog: false,
@@ -163,13 +163,13 @@ test("files of an interrupted first start, and lost+found, are no obstacle", () 
 
 test("a store of another version is refused with both versions, and not as damaged", () => {
   for (const [version, remedy] of [
-    [2, "start the Frontrow that wrote it"],
+    [3, "start the Frontrow that wrote it"],
     [0, "start a Frontrow of a version in between"],
   ] as const) {
     const folder = folderOf();
     writeFileSync(join(folder, "store.json"), JSON.stringify({ version, storeId: "x" }));
     const before = contentOf(folder);
-    const reason = `version ${version}, and this Frontrow reads version 1: ${remedy}`;
+    const reason = `version ${version}, and this Frontrow reads versions 1 to 2: ${remedy}`;
     expect(() => open(folder)).toThrow(OtherFormat);
     expect(() => open(folder)).toThrow(reason);
     expect(() => open(folder)).toThrow("it is not damaged, and nothing was changed");

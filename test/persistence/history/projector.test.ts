@@ -1,6 +1,7 @@
 /** The rows that each kind of record leaves in the audit trail, and their retention. */
 import { expect, test } from "vitest";
 import { apply } from "../../../engine/apply.ts";
+import { drain } from "../../../engine/inventory/steps.ts";
 import { SeatState, STATE_NAMES } from "../../../engine/inventory/states.ts";
 import type { Transition } from "../../../engine/queries/history.ts";
 import { ActorKind } from "../../../engine/records.ts";
@@ -78,6 +79,32 @@ test("sessions like a UUID, and nearly so → archived to the letter", () => {
   book.archiveAll();
   const rows = transitionsOf(book, world.eventId).filter(({ call }) => call === "lock");
   expect(rows.map(({ session }) => session)).toEqual(sessions);
+});
+
+test("extensions of large holds → an image after as many transitions as of moves", () => {
+  const world = new World([section("Stalls", { A: "1 2 3 4 5 6" }), area("Pit", 10)]);
+  const body = [{ name: "LONG", ttlSeconds: 60, maxSeconds: 600 }];
+  world.must("replaceHoldTypes", world.caller, { body });
+  const what = world.selection("ann", "A1", "A2", "A3", "A4", "A5", "Pit:2");
+  world.book("lock", { ...what, holdType: "LONG" });
+  world.book("lock", { ...world.selection("ann", "A6"), holdType: "LONG" });
+  for (let second = 1; second <= 20; second++) {
+    world.clock.timeMs += 1_000;
+    const extension = { sessionId: "ann", seconds: 60 };
+    world.must("extend", world.caller, { eventId: world.eventId, body: extension });
+  }
+  const imageMovesMin = 20;
+  const book = openBook(undefined, { imageMovesMin });
+  book.feed(world.journal.kept);
+  book.archiveAll();
+  const event = book.histories.eventOf(world.eventId)!;
+  const places = 7;
+  expect(transitionsOf(book, world.eventId)).toHaveLength((1 + 1 + 20) * places);
+  const rows = book.histories.spansOf(event).map((span) => {
+    return drain(book.histories.block(event, span)).rowCount;
+  });
+  // The first prices count for less than their rows.
+  expect(Math.max(...rows)).toBeLessThan(imageMovesMin + 2 * places);
 });
 
 test("each kind of move of seats and places, with its session and its price", () => {

@@ -111,6 +111,7 @@ const extension: fc.Arbitrary<ExtensionRecord> = fc
         session: anyText,
         holds: fc.constant(Uint32Array.from(holds, ([slot]) => slot)),
         endsAtMs: fc.constant(Float64Array.from(holds, ([, endMs]) => endMs)),
+        places: u32,
       },
       plain,
     ),
@@ -202,9 +203,29 @@ test("an invalid field is refused with the expected and the found value", () => 
 
 test("a record of a later version is refused by its version, not as damage", () => {
   const bytes = encode([{ timeMs: timeOf(1), record: recordOf(1) }]);
-  bytes[5] = 2;
+  bytes[5] = 3;
   expect(() => decode(bytes, 1)).toThrow(OtherFormat);
-  expect(() => decode(bytes, 1)).toThrow("is version 2, and this Frontrow reads version 1");
+  expect(() => decode(bytes, 1)).toThrow("is version 3, and this Frontrow reads versions 1 to 2");
+});
+
+test("an extension of version 1, without a count of places → one for each hold", () => {
+  const record: ExtensionRecord = {
+    type: RecordType.EXTENSION,
+    actor: { kind: 1, id: 7 },
+    partition: 3,
+    session: "ann",
+    holds: Uint32Array.of(4, 9),
+    endsAtMs: Float64Array.of(timeOf(5), timeOf(6)),
+    places: 70,
+  };
+  const present = encode([{ timeMs: timeOf(1), record }]);
+  expect(decode(present, 1)).toMatchObject([{ record }]);
+  const earlier = Buffer.from(present.subarray(0, -4));
+  earlier.writeUInt32LE(earlier.length, 0);
+  earlier[5] = 1;
+  expect(decode(earlier, 1)).toMatchObject([{ record: { ...record, places: 2 } }]);
+  earlier[5] = 2;
+  expect(() => decode(earlier, 1)).toThrow(Malformed);
 });
 
 test("a frame with more or fewer records than its header says is refused", () => {

@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { Broken } from "../../../engine/assert.ts";
 import { Malformed } from "../../../persistence/disk/faults.ts";
 import { OtherFormat } from "../../../persistence/disk/formats.ts";
+import { decodeRecord } from "../../../persistence/log/codec.ts";
 import {
   chainAfter,
   chainOfStore,
@@ -35,10 +36,10 @@ function sealed(records: number): { frame: Buffer; chain: Buffer } {
 // When one of these changes, old logs can no longer be read: `persistence/FORMATS.md` says what to
 // do before the bytes here change.
 const GOLDEN_HEADER =
-  "46525746970000001fb813b0010000000600000000000000050000000000000003000000010000003787c719" +
-  "090000007033e40046b40d081c8dec644be50c65";
+  "4652574697000000cd0bd82e0100000006000000000000000500000000000000030000000100000027fbe8f9" +
+  "090000002348530c28cfe8c3970b815a8ceaaded";
 const GOLDEN_RECORD =
-  "57000000020100000010c006450c7a42" +
+  "57000000020200000010c006450c7a42" +
   "01070000000000000001010000000100000000107ae2450c7a42" +
   "090073657373696f6e2d31040043415254" +
   "020000000100000001000000" +
@@ -51,6 +52,14 @@ test("the bytes of a frame are frozen", () => {
   expect(frame.toString("hex", 0, 64)).toBe(GOLDEN_HEADER);
   expect(frame.toString("hex", 64, 151)).toBe(GOLDEN_RECORD);
   expect(frame.subarray(151).every((byte) => byte === 0)).toBe(true);
+});
+
+test("a move of version 1 → it is read as one of version 2", () => {
+  const bytes = Buffer.from(GOLDEN_RECORD, "hex");
+  for (const version of [1, 2]) {
+    bytes[5] = version;
+    expect(decodeRecord(bytes, 1)).toEqual({ sequence: 1, timeMs: timeOf(1), record: recordOf(1) });
+  }
 });
 
 test("the codes of the flags are frozen", () => {

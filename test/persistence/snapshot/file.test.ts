@@ -269,6 +269,7 @@ test("an image of a build before fences: its sold and blocked seats have none, t
   const { partition } = world;
   const bytes = encodeImage(packImage(copyPartition(partition)));
   const earlier: Buffer[] = [Buffer.from(bytes.subarray(0, 32))];
+  earlier[0]!.writeUInt32LE(1, 0);
   earlier[0]!.writeUInt32LE(19, 4);
   let at = 32;
   for (let column = 0; at < bytes.length; column++) {
@@ -286,6 +287,16 @@ test("an image of a build before fences: its sold and blocked seats have none, t
   expect(fences(partition)).toEqual([false, true, true, true]);
   expect(fences(copy)).toEqual([false, false, false, true]);
   expect(copy.fenceOf(3)).toBe(partition.fenceOf(3));
+  earlier[0]!.writeUInt32LE(2, 0);
+  expect(() => decodeImage(Buffer.concat(earlier))).toThrow("20 columns");
+});
+
+test("an image of version 1 with fences → it is read as one of version 2", () => {
+  const { partition } = heldWorld();
+  const bytes = encodeImage(packImage(copyPartition(partition)));
+  const earlier = Buffer.from(bytes);
+  earlier.writeUInt32LE(1, 0);
+  expect(encodeImage(decodeImage(earlier))).toEqual(bytes);
 });
 
 test("a fence above 2^32 is the same in the image, and on another layout", () => {
@@ -337,7 +348,7 @@ test("another version, other columns and columns of unequal length are refused",
     copy.writeUInt32LE(value, at);
     return copy;
   };
-  expect(() => decodeImage(changed(0, 2))).toThrow(OtherFormat);
+  expect(() => decodeImage(changed(0, 3))).toThrow(OtherFormat);
   expect(() => decodeImage(changed(4, 21))).toThrow("20 columns");
   const { seats, areas, holds } = image;
   const half = { ...image, seats: { ...seats, changedAtMs: Buffer.alloc(9) as never } };

@@ -19,7 +19,7 @@ import { contentOf } from "./store-fixture.ts";
 
 const SLOW = { timeout: 120_000 };
 const V2 = "/api/private/v2.0";
-const { version } = FORMATS.store;
+const { version, oldest } = FORMATS.store;
 
 const fileOf = (folder: string) => path.join(folder, "store.json");
 const storeIn = (folder: string) =>
@@ -94,7 +94,7 @@ test(
     await server.kill("SIGTERM");
     const verified = await runCli({ cli, args: ["verify", folder] });
     expect([verified.code, verified.stdout]).toEqual([0, expect.stringContaining("all is well")]);
-    const versions = `is version ${version + 1}, and this Frontrow reads version ${version}`;
+    const versions = `is version ${version + 1}, and this Frontrow reads versions ${oldest} to ${version}`;
     await expectRefused(folder, versions);
   },
 );
