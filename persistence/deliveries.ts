@@ -119,14 +119,11 @@ export class DeliveryFile {
     try {
       this.#sql.execute("PRAGMA cache_size = -8192");
       if (this.#sql.row("SELECT 1 FROM sqlite_schema") === undefined) {
-        this.#sql.execute(`BEGIN IMMEDIATE;${SCHEMA}`);
-        this.#sql.run(
-          "INSERT INTO position VALUES (?, ?, ?)",
-          FORMATS.deliveries.version,
-          storeId,
-          start,
-        );
-        this.#sql.execute("COMMIT");
+        inTransaction(this.#sql, () => {
+          this.#sql.execute(SCHEMA);
+          const insert = "INSERT INTO position VALUES (?, ?, ?)";
+          this.#sql.run(insert, FORMATS.deliveries.version, storeId, start);
+        });
       }
       this.#followed = readPosition(this.#sql, storeId);
       const columns = this.#sql.list("SELECT name FROM pragma_table_info('lanes')");

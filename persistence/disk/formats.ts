@@ -20,7 +20,7 @@ export const FORMATS = {
   record: { name: "log record", version: 2, oldest: 1 },
   snapshot: { name: "snapshot", version: 1, oldest: 1 },
   image: { name: "snapshot image", version: 2, oldest: 1 },
-  trail: { name: "audit trail", version: 1, oldest: 1 },
+  trail: { name: "audit trail", version: 2, oldest: 1 },
   deliveries: { name: "deliveries of webhooks", version: 1, oldest: 1 },
 } as const satisfies Readonly<Record<string, Format>>;
 

@@ -64,6 +64,8 @@ CREATE TABLE replies (id TEXT PRIMARY KEY, body TEXT NOT NULL, digest INTEGER NO
 const STATEMENTS = SCHEMA.trimStart()
   .split(/(?<=;\n)/)
   .toSorted();
+/** Version 1 had it until nobody read it any more. */
+const UNUSED_INDEX = "CREATE INDEX eventsOfOrganization ON events (organizationId);\n";
 const TABLES = ["history", "events", "versions", "chunks", "replies"] as const;
 
 /** The row of the table `history`. */
@@ -141,21 +143,17 @@ export class Archive {
     this.#sql = open(path);
     try {
       if (this.#sql.row("SELECT 1 FROM sqlite_schema") === undefined) {
-        this.#sql.execute(`BEGIN IMMEDIATE;${SCHEMA}`);
-        this.#put("history", FORMATS.trail.version, storeId, 0, null, null, 1, 0);
-        this.#sql.execute("COMMIT");
+        inTransaction(this.#sql, () => {
+          this.#sql.execute(SCHEMA);
+          this.#put("history", FORMATS.trail.version, storeId, 0, null, null, 1, 0);
+        });
       }
       this.#storeId = storeId;
-      this.row = this.read();
+      this.row = readHistoryRow(this.#sql, storeId);
     } catch (error) {
       this.#sql.close();
       throw error;
     }
-  }
-
-  /** @returns The row as it is in the file. @throws Malformed, SqlFault. */
-  read(): HistoryRow {
-    return readHistoryRow(this.#sql, this.#storeId);
   }
 
   get extent(): Omit<TrailExtent, "lastSequence"> {
@@ -170,6 +168,7 @@ export class Archive {
       const { sequence, mark, firstSequence, firstTimeMs } = row;
       const chain = mark === null ? null : Buffer.from(mark.chain).toString("hex");
       const end = [sequence, mark?.sequence ?? null, chain, firstSequence, firstTimeMs];
+      this.#sql.run("DROP INDEX IF EXISTS eventsOfOrganization");
       this.#sql.run("DELETE FROM history");
       this.#put("history", FORMATS.trail.version, this.#storeId, ...end);
     });
@@ -403,7 +402,12 @@ function hasSchema(sql: SqlFile): boolean {
   const found = sql.list("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL");
   // In a copy the indexes come after all tables.
   const statements = found.map((row) => `${String(row["sql"])};\n`);
-  return statements.toSorted().join("") === STATEMENTS.join("");
+  return (
+    statements
+      .filter((one) => one !== UNUSED_INDEX)
+      .toSorted()
+      .join("") === STATEMENTS.join("")
+  );
 }
 
 /** @returns The row of an archive of this format. @throws Malformed, OtherFormat, SqlFault. */

@@ -3,6 +3,7 @@ import { drain } from "../../../engine/inventory/steps.ts";
 import { randomBytes } from "node:crypto";
 import fs from "node:fs";
 import path from "node:path";
+import { crc32 } from "node:zlib";
 import { expect, onTestFinished, test } from "vitest";
 import { apply } from "../../../engine/apply.ts";
 import { SeatState } from "../../../engine/inventory/states.ts";
@@ -669,11 +670,11 @@ function fillUp(name: string): void {
 
 test("an archive of a newer format with other tables → it is refused, and stays as it is", async () => {
   const { folder, process, change } = await archivedStore();
-  change("UPDATE history SET format = 2");
+  change("UPDATE history SET format = 3");
   change("CREATE TABLE later (column TEXT)");
   const name = path.join(folder, AUDIT_FILE);
   const bytes = fs.readFileSync(name);
-  const refusal = "the audit trail format of this data folder is version 2";
+  const refusal = "the audit trail format of this data folder is version 3";
   expect(() => auditedSequence(realDisk, folder, STORE_ID)).toThrow(refusal);
   expect(() => verifyFolder({ disk: realDisk, folder })).toThrow(refusal);
   const { keeper, reports } = keep(folder);
@@ -683,9 +684,37 @@ test("an archive of a newer format with other tables → it is refused, and stay
   expect(fs.readdirSync(folder).filter((one) => one.startsWith(AUDIT_FILE))).toEqual([AUDIT_FILE]);
 });
 
+test("an archive of version 1, with an index of its own → it is read, and upgraded by archiving", async () => {
+  const { folder, process, change } = await archivedStore();
+  change("CREATE INDEX eventsOfOrganization ON events (organizationId)");
+  asVersion1(folder);
+  const name = path.join(folder, AUDIT_FILE);
+  expect(auditedSequence(realDisk, folder, STORE_ID)).toBe(process.durable);
+  expect(verifyFolder({ disk: realDisk, folder }).findings).toEqual([]);
+  await process.commit(5, 10);
+  const { keeper, reports } = keep(folder);
+  keeper.archive(process.journal.mark!);
+  keeper.close();
+  expect(reports).toEqual([]);
+  expect(rowsIn(folder).rows).toEqual(rowsOf(process.durable));
+  const file = openSqlWriter(name);
+  const indexes = file.list("SELECT name FROM sqlite_schema WHERE name = 'eventsOfOrganization'");
+  expect([file.row("SELECT format FROM history"), indexes]).toEqual([{ format: 2 }, []]);
+  file.close();
+});
+
+/** Writes the row of a history as a build of version 1 did. */
+function asVersion1(folder: string): void {
+  const file = openSqlWriter(path.join(folder, AUDIT_FILE));
+  const [, ...values] = Object.values(file.row("SELECT * FROM history")!);
+  const digest = crc32([1, ...values.slice(0, -1)].map((value) => `${String(value)}\n`).join(""));
+  file.run("UPDATE history SET format = 1, digest = ?", digest);
+  file.close();
+}
+
 test("the version of an archive is damaged → it is rebuilt", async () => {
   const { folder, process, change } = await archivedStore();
-  change("UPDATE history SET format = 2");
+  change("UPDATE history SET format = 3");
   expect(auditedSequence(realDisk, folder, STORE_ID)).toBe(0);
   const { keeper, reports } = keep(folder);
   expect(keeper.follow(process.journal.mark!)).toBe(true);
