@@ -64,6 +64,12 @@ const WEIGH_EVERY_MS = 10_000;
 export const LISTED_MAX = 100_000;
 export const GONE = 410;
 
+/** Gaps that will not close, and their reasons. */
+const LOST: Partial<Record<AuditGap, string>> = {
+  [AuditGap.DAMAGED]: "the trail is damaged there",
+  [AuditGap.NO_EVENT]: "it was deleted, and the retention of the trail has removed it",
+};
+
 export interface CourierPorts {
   readonly file: DeliveryFile;
   readonly ask: AskHistory;
@@ -94,8 +100,8 @@ interface Draft {
   readonly until: number;
   event: FollowedEvent | null;
   changes: readonly EventChange[];
-  /** By record. */
-  readonly counts: Map<number, OpenCount>;
+  /** By record; null where the trail has lost the count. */
+  readonly counts: Map<number, OpenCount | null>;
   isComplete: boolean;
 }
 
@@ -111,8 +117,8 @@ export class Courier {
   #ended: Ended[] = [];
   /** By lane. */
   readonly #drafts = new Map<string, Draft>();
-  /** Of the draft that is being formed. */
-  #counts: ReadonlyMap<number, OpenCount> = new Map();
+  /** Counts of the draft in `#formLane`. */
+  #counts: Draft["counts"] = new Map();
   readonly #open = new OpenPlaces((_, sequence) => this.#counts.get(sequence)!);
   /** Compressed bytes of pending deliveries, by webhook. */
   #waiting: Map<number, number>;
@@ -326,7 +332,7 @@ export class Courier {
     const { lane, until } = draft;
     const { partition } = lane;
     const found = await ask({ about: "event", eventId: "", partition });
-    if (found.gap !== null) return this.#isLost(found.gap, String(partition));
+    if (found.gap !== null) return this.#isLost(found.gap, `changes of event number ${partition}`);
     const { eventId } = found.value;
     const after = (since: number) =>
       ask({ about: "changes", eventId, partition, since, limit: CHANGES_MAX });
@@ -335,7 +341,7 @@ export class Courier {
       emit("report", `a webhook misses changes of the event ${eventId}: the trail has lost them`);
       page = await after(page.extent!.firstSequence - 1);
     }
-    if (page.gap !== null) return this.#isLost(page.gap, eventId);
+    if (page.gap !== null) return this.#isLost(page.gap, `changes of the event ${eventId}`);
     draft.event = found.value;
     draft.changes = page.value.changes.filter(({ sequence }) => sequence <= until);
     return true;
@@ -347,22 +353,20 @@ export class Courier {
     for (const sequence of sequences) {
       // oxlint-disable-next-line no-await-in-loop -- one question at a time
       const found = await this.#ports.ask({ about: "open", eventId, partition, sequence });
-      if (found.gap !== null) {
-        draft.event = null;
-        return this.#isLost(found.gap, eventId);
-      }
-      draft.counts.set(sequence, found.value);
+      if (found.gap === null) draft.counts.set(sequence, found.value);
+      else if (this.#isLost(found.gap, `whether record ${sequence} sold out the event ${eventId}`))
+        draft.counts.set(sequence, null);
+      else return false;
     }
     return true;
   }
 
   /** @returns True when the trail will not have it at a later time either. */
-  #isLost(gap: AuditGap, event: string): boolean {
-    if (gap === AuditGap.DAMAGED) {
-      const missed = `a webhook misses changes of the event ${event}: the trail is damaged there`;
-      this.#ports.emit("report", missed);
-    }
-    return gap === AuditGap.DAMAGED || gap === AuditGap.NO_EVENT;
+  #isLost(gap: AuditGap, missed: string): boolean {
+    const reason = LOST[gap];
+    if (reason === undefined) return false;
+    this.#ports.emit("report", `a webhook misses ${missed}: ${reason}`);
+    return true;
   }
 
   #formLane(draft: Draft): void {
@@ -371,11 +375,11 @@ export class Courier {
     const webhook = this.#webhooks.get(lane.webhookId);
     if (webhook?.active !== true || !file.hasLane(lane)) return;
     const { eventId } = event ?? { eventId: "" };
-    if (event === null || !isNamedAfter(webhook, eventId, lane.since)) return file.removeLane(lane);
-    if (changes.length === 0) {
-      // Otherwise some may have been followed meanwhile.
-      if (until === file.followed) file.removeLane(lane);
-      return;
+    const isWanted = event !== null && isNamedAfter(webhook, eventId, lane.since);
+    if (!isWanted || changes.length === 0) {
+      if (until === file.followed) return file.removeLane(lane);
+      // Later changes were followed during the question, and have no other lane.
+      return void file.form({ ...lane, since: Math.max(lane.since, until) }, [], nowMs());
     }
     const typesOf = ({ sequence }: EventChange) => {
       const filter = filterOf(webhook, sequence);
@@ -383,7 +387,7 @@ export class Courier {
     };
     const watched = changes.filter((change) => typesOf(change).includes("soldout"));
     const missing = this.#open
-      .countsFor(lane.partition, watched)
+      .countsFor(lane.partition, watched, counts)
       .filter((sequence) => !counts.has(sequence));
     if (missing.length > 0) return this.#complete(draft, this.#count(draft, missing));
     this.#counts = counts;
@@ -652,8 +656,8 @@ const ADDED: Readonly<Record<string, number>> = {
   unblock: 1,
 };
 
-/** @returns Those of an event after a record. */
-export type CountOpen = (partition: number, sequence: number) => OpenCount;
+/** @returns Those of an event after a record; null where the trail has lost them. */
+export type CountOpen = (partition: number, sequence: number) => OpenCount | null;
 
 interface Known {
   sequence: number;
@@ -672,15 +676,19 @@ export class OpenPlaces {
     this.#count = count;
   }
 
-  /** @returns The records whose counts `isLast` will ask for. */
-  countsFor(partition: number, changes: readonly EventChange[]): number[] {
+  /**
+   * @param counts - By record: known counts.
+   * @returns The records whose counts `isLast` will ask for.
+   */
+  countsFor(partition: number, changes: readonly EventChange[], counts: Draft["counts"]): number[] {
     const counted: number[] = [];
     let last = this.#known.get(partition)?.sequence;
     for (const { call, previous, sequence } of changes) {
       const added = ADDED[call];
       const isKnown = added !== undefined && last === previous;
       if (!isKnown && added === -1) counted.push(sequence);
-      last = isKnown || added === -1 ? sequence : undefined;
+      const isCounted = added === -1 && counts.get(sequence) !== null;
+      last = isKnown || isCounted ? sequence : undefined;
     }
     return counted;
   }
@@ -695,15 +703,18 @@ export class OpenPlaces {
       this.#known.delete(partition);
       // Only taking calls can take the last one.
       if (added !== -1) return false;
+      const counted = this.#counted(partition, change.sequence);
+      if (counted === null) return false;
       if (this.#known.size >= EVENTS_MAX) this.#known.clear();
-      known = this.#counted(partition, change.sequence);
-      this.#known.set(partition, known);
+      this.#known.set(partition, (known = counted));
     }
     return added === -1 && known.seats + known.places === 0;
   }
 
-  #counted(partition: number, sequence: number): Known {
-    const { seats, areas } = this.#count(partition, sequence);
+  #counted(partition: number, sequence: number): Known | null {
+    const count = this.#count(partition, sequence);
+    if (count === null) return null;
+    const { seats, areas } = count;
     const places = [...areas.values()].reduce((sum, open) => sum + open, 0);
     return { sequence, seats, places, areas: new Map(areas) };
   }

@@ -524,6 +524,49 @@ test("a lane whose event the trail has lost is removed, and others are sent", as
   sending.book("lock", sending.world.selection("A", "A1"));
   await sending.run();
   expect([sending.sent.length, sending.file.laneCount]).toEqual([1, 0]);
+  const report = expect.stringMatching(/number 12345: it was deleted, and the retention/);
+  expect(sending.reports).toEqual([report]);
+});
+
+test("changes are followed while the answer says damaged → they are sent", async () => {
+  const sending = new Sending(HALL);
+  const { world } = sending;
+  sending.create();
+  sending.book("lock", world.selection("A", "A1"));
+  await sending.follow();
+  sending.damage(world.eventId);
+  sending.courier.turn();
+  await new Promise(setImmediate);
+  sending.damage(world.eventId, -1);
+  const second = sending.book("lock", world.selection("A", "A2"));
+  await sending.run();
+  expect(sending.sent.map(({ sequences }) => sequences)).toEqual([[second]]);
+  expect([sending.reports.length, sending.file.laneCount]).toEqual([1, 0]);
+});
+
+test("the count of open places is damaged → the changes are sent, and the next count tells", async () => {
+  const sending = new Sending([section("Stalls", { A: "1 2 3" })]);
+  const { world } = sending;
+  sending.create({ events: ["change", "soldout"] });
+  const first = sending.book("directsale", world.selection(null, "A1"));
+  const second = sending.book("directsale", world.selection(null, "A2"));
+  await sending.follow();
+  sending.courier.turn();
+  await new Promise(setImmediate);
+  // Changes are in memory then, and a count reads the archive.
+  sending.damage(world.eventId);
+  await sending.run();
+  sending.damage(world.eventId, -1);
+  const last = sending.book("directsale", world.selection(null, "A3"));
+  await sending.run();
+  expect(sending.sent.map(({ type, sequences }) => [type, sequences])).toEqual([
+    ["change", [first, second]],
+    ["change", [last]],
+    ["soldout", [last]],
+  ]);
+  expect(sending.reports).toEqual(
+    [first, second].map((sequence) => expect.stringContaining(`whether record ${sequence} sold`)),
+  );
 });
 
 test("the past of an event is damaged → its changes are missed, and others are sent", async () => {

@@ -133,11 +133,11 @@ export class Sending {
     this.#book.archiveAll();
   }
 
-  /** Damages the chunks of an event. */
-  damage(eventId: string): void {
+  /** Damages the chunks of an event. @param by - Minus one makes them whole again. */
+  damage(eventId: string, by = 1): void {
     const sql = openSqlWriter(path.join(this.#folder, AUDIT_FILE));
     const partition = "(SELECT partition FROM events WHERE eventId = ?)";
-    sql.run(`UPDATE chunks SET digest = digest + 1 WHERE partition = ${partition}`, eventId);
+    sql.run(`UPDATE chunks SET digest = digest + ? WHERE partition = ${partition}`, by, eventId);
     sql.close();
   }
 
