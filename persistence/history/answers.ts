@@ -60,7 +60,8 @@ export class Answers {
   readonly #kept = new Map<string, EventReplay>();
   readonly #readMax: number;
   readonly #sortedMax: number;
-  #built = 0;
+  /** Past events under construction. */
+  #building = 0;
 
   constructor(
     archive: Archive,
@@ -253,12 +254,17 @@ export class Answers {
       sequence = Math.max(last, firstSequence - 1);
     }
     if (sequence < firstSequence - 1) return AuditGap.TOO_EARLY;
-    return yield* this.#eventAfter(event, sequence);
+    const key = `${event.partition} ${sequence}`;
+    const replay = this.#kept.get(key) ?? (yield* this.#build(event, sequence));
+    return keepRecent(this.#kept, key, replay, KEPT_MAX);
   }
 
-  /** Cost: O(places, and moves since an image). */
+  /**
+   * The event is not kept: webhooks count after ever other records, and would evict the past events
+   * that people look at. Cost: O(places, and moves since an image).
+   */
   *#openAfter(event: ArchivedEvent, sequence: number): Slices<OpenCount> {
-    const { state, event: row } = yield* this.#eventAfter(event, sequence);
+    const { state, event: row } = yield* this.#build(event, sequence);
     const areas = new Map<number, number>();
     if (row === undefined) return { seats: 0, areas };
     const { ACTIVE, LOCKED } = SeatState;
@@ -270,21 +276,16 @@ export class Answers {
   }
 
   /** @returns The event after a record. */
-  *#eventAfter(event: ArchivedEvent, sequence: number): Slices<EventReplay> {
-    const key = `${event.partition} ${sequence}`;
-    let replay = this.#kept.get(key);
-    if (replay === undefined) {
-      const spans = this.#histories.spansOf(event);
-      const span = spans.findLast(({ after }) => after <= sequence) ?? spans[0]!;
-      while (this.#built >= BUILT_MAX) yield;
-      this.#built += 1;
-      try {
-        replay = yield* this.#histories.at(event, span, sequence);
-      } finally {
-        this.#built -= 1;
-      }
+  *#build(event: ArchivedEvent, sequence: number): Slices<EventReplay> {
+    const spans = this.#histories.spansOf(event);
+    const span = spans.findLast(({ after }) => after <= sequence) ?? spans[0]!;
+    while (this.#building >= BUILT_MAX) yield;
+    this.#building += 1;
+    try {
+      return yield* this.#histories.at(event, span, sequence);
+    } finally {
+      this.#building -= 1;
     }
-    return keepRecent(this.#kept, key, replay, KEPT_MAX);
   }
 
   /** @returns The event's last record up to a time; the one before its first for none. */

@@ -204,6 +204,18 @@ test("many past moments → four maps are kept, and four are built at a time", (
   expect([KEPT_MAX, BUILT_MAX]).toEqual([4, 4]);
 });
 
+test("counts of open places → no past map is kept, or evicted", () => {
+  const { archive, histories, tail } = book;
+  const answers = new Answers(archive, histories, tail);
+  const { sequence } = middle;
+  drain(answers.answer({ about: "areas", eventId, moment: { sequence } }));
+  for (let i = 1; i <= KEPT_MAX + 1; i++) {
+    const counted = drain(answers.answer({ about: "open", eventId, sequence: sequence + i }));
+    expect(counted.gap).toBeNull();
+  }
+  expect(answers.keptCount).toBe(1);
+});
+
 test("transitions beyond their memory → they are dropped, and read again", () => {
   const { archive, tail } = book;
   const max = 20_000;
