@@ -14,7 +14,7 @@ import {
 } from "./harness/command.ts";
 import { print, progress, report, table, verdict } from "./harness/results.ts";
 import { allOperations, carryOut, type Operation } from "./stalls/operations.ts";
-import { invalidAtOnce, invalidRequests, locksBeside } from "./stalls/invalid.ts";
+import { AT_ONCE, invalidRequests, locksBeside } from "./stalls/invalid.ts";
 import type { Stall } from "./stalls/monitor.ts";
 import { Stage } from "./stalls/stage.ts";
 
@@ -78,7 +78,7 @@ async function measure(data: string) {
   const invalid: typeof stalled = [];
   // First: the last operations delete the organization.
   for (const { name, send } of invalidRequests(stage)) {
-    for (const times of isTrial ? [1] : [1, invalidAtOnce]) {
+    for (const times of isTrial ? [1] : [1, AT_ONCE]) {
       const row = `${name} invalid, ${times} at once`;
       if (!isWanted(row)) continue;
       await server.ask();

@@ -6,7 +6,7 @@ import { routeTable } from "../../server/routes/table.ts";
 import type { Stage } from "./stage.ts";
 import { BODY_BYTES } from "../../server/http/limits.ts";
 
-const AT_ONCE = 48;
+export const AT_ONCE = 48;
 const REPEATERS = 64;
 const P99 = 0.99;
 
@@ -59,8 +59,6 @@ export function invalidRequests(stage: Stage): InvalidRequests[] {
       return { name: `${route.method.toUpperCase()} ${route.path}`, send };
     });
 }
-
-export const invalidAtOnce = AT_ONCE;
 
 function targetOf({ event, organizationId }: Stage, { path, query = {} }: Route): string {
   const target = path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>

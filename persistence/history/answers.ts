@@ -177,42 +177,46 @@ export class Answers {
     since: number,
     limit: number,
   ): Slices<ChangePage | AuditGap> {
+    const gap = this.#gapBefore(since);
+    if (gap !== null) return gap;
     const changes: EventChange[] = [];
-    const add = (change: EventChange) => changes.push(change) < limit;
-    const gap = yield* this.#eachChange(event, since, PLACES_PER_PAGE_MAX, add);
-    return typeof gap === "string" ? gap : { changes, hasMore: gap };
+    const max = { places: PLACES_PER_PAGE_MAX, changes: limit };
+    const hasMore = yield* this.#eachChange(event, since, max, (change) => changes.push(change));
+    return { changes, hasMore };
   }
 
   *#columns(event: ArchivedEvent, since: number): Slices<ChangeColumns | AuditGap> {
+    const gap = this.#gapBefore(since);
+    if (gap !== null) return gap;
     const columns = emptyColumns();
-    const add = (change: EventChange) => addTo(columns, change);
-    const gap = yield* this.#eachChange(event, since, COLUMN_PLACES_MAX, add);
-    return typeof gap === "string" ? gap : { ...columns, hasMore: gap };
+    const max = { places: COLUMN_PLACES_MAX, changes: Infinity };
+    const hasMore = yield* this.#eachChange(event, since, max, (change) => addTo(columns, change));
+    return { ...columns, hasMore };
   }
 
-  /**
-   * Adds the changes after a record, until they have so many places.
-   * @param add - Returns whether it takes more.
-   * @returns Whether there are more, or why there are none.
-   */
+  /** @returns Null when all changes after the record are known. */
+  #gapBefore(since: number): AuditGap | null {
+    const { firstSequence, lastSequence } = this.extent;
+    if (since < firstSequence - 1) return AuditGap.TOO_EARLY;
+    return since > lastSequence ? AuditGap.TOO_LATE : null;
+  }
+
+  /** Adds the changes after a record, up to a maximum. @returns True when there are more. */
   *#eachChange(
     event: ArchivedEvent,
     since: number,
-    placesMax: number,
-    add: (change: EventChange) => boolean,
-  ): Slices<boolean | AuditGap> {
-    const { firstSequence, lastSequence } = this.extent;
-    if (since < firstSequence - 1) return AuditGap.TOO_EARLY;
-    if (since > lastSequence) return AuditGap.TOO_LATE;
-    let places = 0;
-    let isOpen = true;
+    max: { readonly places: number; readonly changes: number },
+    add: (change: EventChange) => void,
+  ): Slices<boolean> {
+    let [places, changes] = [0, 0];
     for (const span of this.#histories.spansOf(event)) {
       if (span.end <= since) continue;
       const block = yield* this.#histories.block(event, span);
       for (let i = block.recordFrom(since + 1); i < block.recordCount; i++) {
-        if (!isOpen || places >= placesMax) return true;
+        if (changes >= max.changes || places >= max.places) return true;
         const change = block.change(i);
-        isOpen = add(change);
+        add(change);
+        changes += 1;
         places += placesOf(change);
         if (places % SLICE_MOVES < placesOf(change)) yield;
       }
@@ -334,8 +338,7 @@ function emptyColumns(): Lists {
   return { ...ofChanges, seatIds: [], states: [], priceIds: [], areas: [] };
 }
 
-/** @returns True: a caller bounds its places. */
-function addTo(columns: Lists, { sequence, timeMs, call, seats, areas }: EventChange): true {
+function addTo(columns: Lists, { sequence, timeMs, call, seats, areas }: EventChange): void {
   columns.sequences.push(sequence);
   columns.timesMs.push(timeMs);
   columns.calls.push(call);
@@ -346,6 +349,5 @@ function addTo(columns: Lists, { sequence, timeMs, call, seats, areas }: EventCh
     columns.states.push(state ?? 0);
     columns.priceIds.push(priceId ?? 0);
   }
-  columns.areas.push(...areas);
-  return true;
+  for (const area of areas) columns.areas.push(area);
 }

@@ -112,9 +112,9 @@ export function repairFolder({ disk, folder, onWork, cutAfter }: RepairOptions):
     const exportTo = exportPathOf(disk, folder);
     const exported = losesRecords({ plan, known }) ? exportLoss(store, plan, exportTo) : null;
     upgradeStore(disk, folder, file);
-    const aside = setAside(disk, `${folder}/${SNAPSHOT_FOLDER}`, plan.snapshots);
+    const aside = markBroken(disk, `${folder}/${SNAPSHOT_FOLDER}`, plan.snapshots);
     if (restart?.isRewritten === true) aside.push(rewriteSnapshot(store, restart));
-    aside.push(...setAside(disk, log, plan.segments));
+    aside.push(...markBroken(disk, log, plan.segments));
     if (cut !== null) {
       const { bytes, path } = keepOriginal(disk, log, cut.name);
       writeFileNow(disk, log, cut.name, bytes.subarray(0, cut.bytes));
@@ -128,7 +128,7 @@ export function repairFolder({ disk, folder, onWork, cutAfter }: RepairOptions):
 }
 
 /** Renames the files. @returns Their new paths. */
-function setAside(disk: Disk, folder: string, names: readonly string[]): string[] {
+function markBroken(disk: Disk, folder: string, names: readonly string[]): string[] {
   const paths = names.map((name) => {
     const path = `${folder}/${brokenName(disk, folder, name)}`;
     disk.renameNow(`${folder}/${name}`, path);
