@@ -1,5 +1,6 @@
 /** The seats and areas of an event, now and at an earlier moment, and their audit trail. */
-import type { Caller } from "../../engine/bodies.ts";
+import type { BestPlaces } from "../../engine/best.ts";
+import type { Caller, SeatChoice } from "../../engine/bodies.ts";
 import type { Catalog } from "../../engine/catalog.ts";
 import type {
   AnswerOf,
@@ -23,7 +24,7 @@ import {
   TRANSITION_SORTS,
   type TransitionQuery,
 } from "../../engine/queries/history.ts";
-import type { BookedSeat } from "../../engine/queries/holds.ts";
+import { type BookedArea, bookedFacts, type BookedSeat } from "../../engine/queries/holds.ts";
 import {
   type AreaFacts,
   areaFacts,
@@ -61,6 +62,7 @@ import {
   type RefusalCode,
   type Result,
   resultOf,
+  type Show,
   type Store,
   systemCaller,
 } from "../store/open-engine.ts";
@@ -102,16 +104,35 @@ export interface Areas {
 /** A member of `Seat`; the name of `changedAtMs` is "updatedAt", as over HTTP. */
 export type SeatSort = Exclude<keyof Seat, "changedAtMs"> | "updatedAt";
 
-/** A seat of an extended hold. */
+/** A seat of a hold. */
 export interface HeldSeat extends Omit<BookedSeat, "state"> {
   readonly state: StateName | null;
+}
+
+/** An area with places of a hold. */
+export interface HeldArea extends Area {
+  /** The number of the lock, its end (milliseconds since 1970; null for none), and its places. */
+  readonly hold: NonNullable<BookedArea["hold"]>;
+}
+
+/** Places locked by `lockBest`. */
+export interface BestHold {
+  /** The record of the lock. */
+  readonly sequence: number;
+  /** True for places of one block, or of one area. */
+  readonly together: boolean;
+  /** Block by block, along the row. */
+  readonly seats: readonly HeldSeat[];
+  readonly areas: readonly HeldArea[];
+  /** Places of the areas, in the form of `sell` and `unlock`. */
+  readonly groupOfSeats: readonly SeatChoice[];
 }
 
 /** All inventory of extended holds. */
 export interface ExtendedHolds {
   /** By id. */
   readonly seats: readonly HeldSeat[];
-  /** By id: the areas in which the holds have places. */
+  /** By id: areas with places of the holds. */
   readonly areas: readonly Area[];
   /** Milliseconds since 1970: the first end of the holds; null when none ends. */
   readonly untilMs: number | null;
@@ -240,9 +261,22 @@ export async function auditOf(
   return { ok: true, value: { entries, total: answer.total, extent } };
 }
 
+/** @param state - Right after the lock. */
+export function bestHold(state: State, eventId: string, places: BestPlaces): BestHold {
+  const event = state.catalog.events.get(eventId)!;
+  const { sequence, seats, areas } = bookedFacts(state, event, true, places);
+  const { together, groupOfSeats } = places;
+  const ofAreas = areas.map((area) => ({ ...areaOf(area), hold: area.hold! }));
+  return { sequence, together, seats: seats.map(heldSeat), areas: ofAreas, groupOfSeats };
+}
+
+function heldSeat(seat: BookedSeat): HeldSeat {
+  return { ...seat, state: stateName(seat.state) };
+}
+
 export function extendedHolds({ seats, areas, untilMs }: Extended): ExtendedHolds {
   return {
-    seats: seats.map((seat) => ({ ...seat, state: stateName(seat.state) })),
+    seats: seats.map(heldSeat),
     areas: areas.map(({ hold: _hold, ...facts }) => areaOf(facts)),
     untilMs,
   };
@@ -344,17 +378,17 @@ export class Acting {
     return new Acting(this.store, systemCaller(this.caller.tenantId));
   }
 
-  async run<K extends CommandKind>(
+  /** @param show - As by `Store.execute`. */
+  async run<K extends CommandKind, Shown = AnswerOf<K>>(
     kind: K,
     members: MembersOf<K>,
-  ): Promise<
-    Result<AnswerOf<K>, AnyCommand | CodeNames[(typeof COMMANDS)[K]["refusals"][number]]>
-  > {
+    show?: Show<K, Shown>,
+  ): Promise<Result<Shown, AnyCommand | CodeNames[(typeof COMMANDS)[K]["refusals"][number]]>> {
     // The state shares no object with the program, which could change it without a record. A value
     // that JSON cannot represent throws here: the log could not keep it either.
     const command: unknown = { kind, caller: this.caller, ...copyOf(members) };
-    const outcome = await this.store.execute(command as CommandOf<K>);
-    return copyOf(resultOf(outcome)) as Result<AnswerOf<K>, never>;
+    const outcome = await this.store.execute(command as CommandOf<K>, show);
+    return copyOf(resultOf(outcome)) as Result<Shown, never>;
   }
 
   /** @param ask - Answers from the rows of the state. */

@@ -51,6 +51,9 @@ function endProcess(fault: StoreFault): void {
   process.exit(fault.exitCode);
 }
 
+/** @returns The value of a command, from its answer and the state right after it. */
+export type Show<K extends CommandKind, Shown> = (answer: AnswerOf<K>, state: State) => Shown;
+
 /** An open store, as a user of the library sees it. */
 export class Store {
   /** For callers that themselves wait for the disk with `afterDurable`. */
@@ -91,14 +94,20 @@ export class Store {
    * Runs a command. A refusal is a value: `isGranted` distinguishes it from a success, whose answer
    * is `value`. Settles once everything that the outcome depends on is on disk.
    *
+   * @param show - Makes the value of an answer, from the state right after the command.
    * @throws StoreClosed, NotLeading.
    */
-  async execute<K extends CommandKind>(command: CommandOf<K>): Promise<Outcome<AnswerOf<K>>> {
+  async execute<K extends CommandKind, Shown = AnswerOf<K>>(
+    command: CommandOf<K>,
+    show: Show<K, Shown> = (answer) => answer as never,
+  ): Promise<Outcome<Shown>> {
     this.#demandOpen();
     const composed = composeCommand(command);
-    const outcome = refuseCommand(this.engine.state, composed) ?? this.engine.submit(composed);
+    const { state } = this.engine;
+    const outcome = refuseCommand(state, composed) ?? this.engine.submit(composed);
+    const shown = isGranted(outcome) ? { ...outcome, value: show(outcome.value, state) } : outcome;
     await this.#durable();
-    return outcome;
+    return shown;
   }
 
   /**

@@ -47,6 +47,35 @@ test("bookings move seats and places through states that have names", async () =
   expect(await statesOf(office)).toEqual(["ACTIVE", "SOLD", "ACTIVE"]);
 });
 
+test("two calls for the best places at once → each gets its own, as they are held", async () => {
+  const office = await BoxOffice.open();
+  const { frontrow, eventId } = office;
+  const [a1, a2, a3, pit] = ["A1", "A2", "A3", "Pit"].map((label) => office.labels.idOf(label));
+  const ask = (sessionId: string, quantity: number, more = {}) =>
+    frontrow.lockBest(eventId, { sessionId, quantity, avoidOrphans: false, ...more });
+  const results = await Promise.all([
+    ask("ann", 2),
+    ask("ben", 1),
+    ask("eve", 3, { groupOfSeatsIds: [pit] }),
+  ]);
+  const [ann, ben, eve] = results.map((result) => valueOf(result));
+  const ids = [...ann!.seats, ...ben!.seats].map(({ id }) => id);
+  expect(ids.toSorted((one, other) => one - other)).toEqual([a1, a2, a3]);
+  for (const { sequence, seats, together } of [ann!, ben!]) {
+    const held = { state: "LOCKED", section: "Stalls", row: "A", fence: sequence };
+    expect([together, seats]).toMatchObject([true, seats.map(() => held)]);
+  }
+  const hold = { fence: eve!.sequence, places: 3, expiresAtMs: expect.any(Number) };
+  expect(eve).toMatchObject({
+    seats: [],
+    areas: [{ id: pit, locked: 3, hold }],
+    groupOfSeats: [{ id: pit, capacity: 3 }],
+  });
+  const sold = { sessionId: "ann", seats: ann!.seats.map(({ id }) => ({ id })) };
+  expect(await frontrow.sell(eventId, sold)).toEqual({ ok: true, value: true });
+  expect(await ask("dan", 1)).toMatchObject({ ok: false, code: "NOTHING_SUITABLE" });
+});
+
 test("a refusal is a result with the name of its code and every refused object", async () => {
   const office = await BoxOffice.open();
   const { frontrow, eventId } = office;
