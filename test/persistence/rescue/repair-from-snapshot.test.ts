@@ -2,6 +2,8 @@
 import fs from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
+import type { EventRow } from "../../../engine/catalog.ts";
+import { RecordType } from "../../../engine/records.ts";
 import { digest } from "../../../engine/verify.ts";
 import { realDisk } from "../../../persistence/disk/disk.ts";
 import { restoreFolder, backupFolder } from "../../../persistence/rescue/copy-store.ts";
@@ -137,22 +139,53 @@ test("segments after the snapshot that its chain does not cover are set aside", 
   expect(plan.lost).toMatchObject({ total: 15, range: { from: 151, to: 165 } });
 });
 
-/** Then a price is created after the catalog was copied, and used before its partition is. */
-const BATCHES_TO_AN_UNSOUND_SNAPSHOT = 153;
+/** Of `fuzzyStore`: the records before its own batches, and in each of them. */
+const RECORDS_BEFORE = 160;
+const BATCH_RECORDS = 5;
+const BATCHES_MEANWHILE = 6;
 
 /** The newest snapshot was taken while records were written. */
 async function fuzzyStore(batches = 20): Promise<{ folder: string; from: number; to: number }> {
   const folder = await storeOf({ snapshots: 1, batches: 2 });
   const process = await start(folder);
-  await process.commit(batches);
+  expect(process.sequence).toBe(RECORDS_BEFORE);
+  await process.commit(batches, BATCH_RECORDS);
   const from = process.sequence;
   const before = process.reports.length;
   process.snapshots.request();
-  await process.commit(6);
+  await process.commit(BATCHES_MEANWHILE, BATCH_RECORDS);
   await process.settled(() => process.reports.length > before);
   await process.time.pass(20);
   expect(process.reports.at(-1)!.failure).toBeNull();
   return { folder, from, to: process.sequence };
+}
+
+/**
+ * A price of the newest event is created after the catalog was copied, in the second batch, and
+ * used in the last one, before the event's partition is copied, which is the last.
+ *
+ * @returns The argument for `fuzzyStore`: batches before the first such place in the history.
+ */
+function batchesToUnsoundSnapshot(): number {
+  let newest: EventRow | undefined;
+  for (const { sequence, record } of history.records) {
+    if (record.type !== RecordType.CATALOG) continue;
+    for (const { table, row } of record.puts) {
+      if (table === "events" && row.partition > (newest?.partition ?? 0)) newest = row;
+    }
+    const batches = Math.ceil((sequence - RECORDS_BEFORE) / BATCH_RECORDS) - 2;
+    const isPriced = record.puts.some(({ table, row }) => {
+      return table === "prices" && row.eventId === newest?.id;
+    });
+    if (batches < 0 || !isPriced) continue;
+    const end = RECORDS_BEFORE + BATCH_RECORDS * (batches + BATCHES_MEANWHILE);
+    const last = history.records.slice(end - BATCH_RECORDS, end);
+    const isUsed = last.some(({ record: one }) => {
+      return one.type === RecordType.PRICE && one.partition === newest?.partition;
+    });
+    if (isUsed) return batches;
+  }
+  throw new Error("the history has no such place: take another seed");
 }
 
 test("a snapshot that was taken between records is rewritten as a sound state", async () => {
@@ -199,7 +232,7 @@ test("a cut within the records of a snapshot sets the snapshot aside", async () 
 });
 
 test("a snapshot that is inconsistent without later records is skipped", async () => {
-  const { folder } = await fuzzyStore(BATCHES_TO_AN_UNSOUND_SNAPSHOT);
+  const { folder } = await fuzzyStore(batchesToUnsoundSnapshot());
   const [older] = snapshotsIn(folder);
   rotHeads(folder);
   const { plan } = await repaired(folder);
@@ -207,7 +240,7 @@ test("a snapshot that is inconsistent without later records is skipped", async (
 });
 
 test("such a snapshot is not given up for a shorter log, unless a cut is given", async () => {
-  const { folder, from } = await fuzzyStore(BATCHES_TO_AN_UNSOUND_SNAPSHOT);
+  const { folder, from } = await fuzzyStore(batchesToUnsoundSnapshot());
   const newest = snapshotsIn(folder).at(-1)!;
   flip(
     segmentsIn(folder).findLast((segment) => firstIn(segment) <= from)!,
