@@ -15,7 +15,8 @@ test("micro measures ten single steps and compares the lock with its goal", asyn
 
 test("memory measures a process, a seat and a hold", async () => {
   const printed = await run("memory.js", ["--events", "3", "--seats", "500", "--holds", "500"]);
-  expect(printed).toMatch(/^seat of a further event, beyond the layout +-?[\d.]+ bytes$/m);
+  expect(printed).toMatch(/^free seat of a further event, beyond the layout +-?[\d.]+ bytes$/m);
+  expect(printed).toMatch(/^sold seat, beyond the layout +-?[\d.]+ bytes$/m);
   expect(printed).toMatch(/^peak MiB of one process with 50 million seats .* not measured$/m);
 });
 
