@@ -17,7 +17,6 @@ const MIB = 1_024 * 1_024;
 const SEAT_BYTES_MAX = 26;
 const MIB_MAX = 2_048;
 const GOAL_SEATS = 50_000_000;
-const SEATS_PER_SALE = 500;
 
 v8.setFlagsFromString("--expose-gc");
 const collectGarbage = vm.runInNewContext("gc") as () => void;
@@ -35,7 +34,7 @@ const options = parseOptions(
 
 const { events, seats, holds } = options;
 const resident = await inTemporaryFolder(options.folder, measureServer);
-const { seatBytes, soldSeatBytes, holdBytes } = measureEngine();
+const inventory = measureEngine();
 const mib = (bytes: number) => `${(bytes / MIB).toFixed(1)} MiB`;
 const allSeats = events * seats;
 const rows = [
@@ -43,17 +42,21 @@ const rows = [
   [`first event of ${seats} seats, with its layout`, mib(resident.first - resident.base)],
   [`process with ${events} events, ${withCommas(allSeats)} seats`, mib(resident.all)],
   ["process at its peak", mib(resident.peak)],
-  ["free seat of a further event, beyond the layout", `${seatBytes.toFixed(1)} bytes`],
-  ["sold seat, beyond the layout", `${soldSeatBytes.toFixed(1)} bytes`],
-  ["hold of two seats, with a session of its own", `${holdBytes.toFixed(0)} bytes`],
+  ["free seat of a further event, beyond the layout", `${inventory.seatBytes.toFixed(1)} bytes`],
+  ["sold seat, beyond the layout", `${inventory.soldSeatBytes.toFixed(1)} bytes`],
+  ["hold of two seats, with a session of its own", `${inventory.holdBytes.toFixed(0)} bytes`],
 ];
 print(table(["memory", ""], rows));
 const peakMib = allSeats >= GOAL_SEATS ? resident.peak / MIB : null;
 const verdicts = [
-  verdict("bytes per sold seat beyond the layout", { atMost: SEAT_BYTES_MAX }, soldSeatBytes),
+  verdict(
+    "bytes per sold seat beyond the layout",
+    { atMost: SEAT_BYTES_MAX },
+    inventory.soldSeatBytes,
+  ),
   verdict("peak MiB of one process with 50 million seats", { atMost: MIB_MAX }, peakMib),
 ];
-const figures = { ...resident, seatBytes, soldSeatBytes, holdBytes, events, seats, holds };
+const figures = { ...resident, ...inventory, events, seats, holds };
 await report("memory", options.folder, { verdicts, figures });
 
 /** Resident bytes of a server without events, with one event, with all, and at its peak. */
@@ -88,13 +91,7 @@ function measureEngine() {
   }
   const withHolds = usedBytes();
   if (venue.holdCount(held) !== holds) throw new Error("holds are missing");
-  for (const eventId of sold) {
-    for (let seat = 0; seat < seats; seat += SEATS_PER_SALE) {
-      const length = Math.min(SEATS_PER_SALE, seats - seat);
-      const indexes = Array.from({ length }, (_, i) => seat + i);
-      venue.submit(venue.selling(eventId, indexes));
-    }
-  }
+  for (const eventId of sold) venue.sell(eventId, [...venue.seatIds.keys()]);
   const isSold = (eventId: string) =>
     venue.partitionOf(eventId).seatsIn[SeatState.SOLD] === venue.seatIds.length;
   if (!sold.every(isSold)) throw new Error("sold seats are missing");

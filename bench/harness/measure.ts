@@ -23,7 +23,12 @@ export function medianOf(values: readonly number[]): number {
   return spreadOf(values).median;
 }
 
-/** Of two that were measured in the same rounds: the quotients of each round. */
+/** @param share - Below 1. @returns The value of that rank; undefined of none. */
+export function quantileOf(values: readonly number[], share: number): number | undefined {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length * share)];
+}
+
+/** The quotients of each round, for two subjects measured in the same rounds. */
 export function quotientOf(values: readonly number[], bases: readonly number[]): Spread {
   return spreadOf(values.map((value, round) => value / bases[round]!));
 }

@@ -1,10 +1,10 @@
 /** The best places in a stadium: the time of single calls, at several shares of sold seats. */
 import { stadiumLayout } from "../console/stage.ts";
+import { quantileOf } from "../harness/measure.ts";
 import { EngineVenue, shuffled } from "./engine-venue.ts";
 
 const SHARES = [0, 0.5, 0.95, 0.995];
 const QUANTITIES = [1, 2, 4, 8];
-const SEATS_PER_SALE = 500;
 /** The first calls of a case compile it, and make its index. */
 const FIRST_CALLS = 1_500;
 
@@ -32,10 +32,7 @@ export function measureBest(rowCount: number, calls: number): BestCase[] {
     const eventId = venue.openEvent(["Near", "Middle", "Far"]);
     const order = shuffled(venue.seatIds.length);
     const sold = Math.floor(order.length * share);
-    for (let i = 0; i < sold; i += SEATS_PER_SALE) {
-      const seats = order.slice(i, Math.min(i + SEATS_PER_SALE, sold));
-      venue.submit(venue.selling(eventId, seats));
-    }
+    venue.sell(eventId, order.slice(0, sold));
     const [price] = venue.engine.state.catalog.pricesOf(eventId).values();
     return QUANTITIES.flatMap((quantity) =>
       [false, true].map((isPriced) => {
@@ -76,10 +73,7 @@ function timesOf(venue: EngineVenue, { eventId, quantity, priceIds, free, calls 
   return { granted: percentilesOf(granted), refused: percentilesOf(refused) };
 }
 
-function percentilesOf(times: number[]): Percentiles | null {
-  if (times.length === 0) return null;
-  times.sort((a, b) => a - b);
-  const at = (share: number) =>
-    times[Math.min(times.length - 1, Math.floor(times.length * share))]!;
-  return { p50: at(0.5), p99: at(0.99) };
+function percentilesOf(times: readonly number[]): Percentiles | null {
+  const [p50, p99] = [0.5, 0.99].map((share) => quantileOf(times, share));
+  return p50 === undefined ? null : { p50, p99: p99! };
 }

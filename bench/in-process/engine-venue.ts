@@ -13,6 +13,7 @@ import { Random } from "../../server/onsale/random.ts";
 import { EVENT_TIMES, layoutOf } from "../harness/event-data.ts";
 
 const BATCH_BYTES_MAX = 1024 * 1024;
+const SEATS_PER_SALE = 500;
 
 type TakeRecord = (timeMs: number, record: LogRecord) => void;
 
@@ -43,7 +44,7 @@ function engineInMemory(take: TakeRecord): Engine {
   return new Engine(new State(), { sequence: 0, timeMs: 0 }, { clock, journal });
 }
 
-/** A booking command that is ready to be submitted. */
+/** A booking command, ready for `submit`. */
 export type Booking = CommandOf<BookingKind>;
 
 export class EngineVenue {
@@ -114,10 +115,14 @@ export class EngineVenue {
     return { kind, caller: this.#caller, eventId, body: { sessionId: `bench-${first}`, seats } };
   }
 
-  /** A direct sale of seats by their indexes. */
-  selling(eventId: string, indexes: readonly number[]): Booking {
-    const seats = indexes.map((index) => ({ id: this.seatIds[index]! }));
-    return { kind: "directsale", caller: this.#caller, eventId, body: { seats } };
+  /** Sells free seats by their indexes, several hundred a command. */
+  sell(eventId: string, indexes: readonly number[]): void {
+    const caller = this.#caller;
+    for (let at = 0; at < indexes.length; at += SEATS_PER_SALE) {
+      const batch = indexes.slice(at, at + SEATS_PER_SALE);
+      const seats = batch.map((index) => ({ id: this.seatIds[index]! }));
+      this.submit({ kind: "directsale", caller, eventId, body: { seats } });
+    }
   }
 
   /** A request for the best places, at one of the event's prices or at any. */

@@ -3,6 +3,7 @@ import { createVenue, openEvent, TENANT_TOKEN } from "../contenders/venue.ts";
 import { Access } from "../../server/auth/access.ts";
 import { type Route } from "../../server/api/route.ts";
 import { routeTable } from "../../server/routes/table.ts";
+import { quantileOf } from "../harness/measure.ts";
 import type { Stage } from "./stage.ts";
 import { BODY_BYTES } from "../../server/http/limits.ts";
 
@@ -10,7 +11,7 @@ export const AT_ONCE = 48;
 const REPEATERS = 64;
 const P99 = 0.99;
 
-/** Wrong for every call: without them, some would carry out a body of unknown members. */
+/** Wrong for every call: bodies of unknown members alone would be carried out by some. */
 const WRONG =
   '"id":-1,"name":-1,"graceSeconds":-1,"seriesId":-1,"salesControl":1,"publicSessionsEnabled":1,"orphanMode":1,"onlyActive":1';
 
@@ -30,10 +31,10 @@ function membersOf(bytes: number): string {
   return Array.from({ length: count }, (_, i) => `"${(i + 46_656).toString(36)}":0`).join();
 }
 
-/** Requests that are refused. */
+/** The invalid requests of a route. */
 export interface InvalidRequests {
   readonly name: string;
-  /** Sends each of them so many times at once. */
+  /** Sends each of them `times` times at once. */
   readonly send: (times: number) => Promise<void>;
 }
 
@@ -113,5 +114,5 @@ export async function locksBeside(
     times.push(performance.now() - startMs);
   }
   await repeaters;
-  return times.sort((a, b) => a - b)[Math.floor(times.length * P99)] ?? Infinity;
+  return quantileOf(times, P99) ?? Infinity;
 }

@@ -1,4 +1,5 @@
-/** How soon each client has the change of a lock: after its answer, and after it was sent. */
+/** Delay of the change of a lock at each client: since its answer, and since it was sent. */
+import { quantileOf } from "../harness/measure.ts";
 
 /** A lock that was answered. */
 export interface Probe {
@@ -78,17 +79,12 @@ export class Delays {
   }
 
   measured(): DelaysMeasured {
-    const delays = Float64Array.from(this.#delaysMs).sort();
-    const sinceSent = Float64Array.from(this.#sinceSentMs).sort();
+    const delays = this.#delaysMs;
     return {
-      p50: quantile(delays, 0.5),
-      p99: quantile(delays, 0.99),
-      max: delays.at(-1) ?? 0,
-      sinceSentP99: quantile(sinceSent, 0.99),
+      p50: quantileOf(delays, 0.5) ?? 0,
+      p99: quantileOf(delays, 0.99) ?? 0,
+      max: delays.reduce((max, delayMs) => Math.max(max, delayMs), 0),
+      sinceSentP99: quantileOf(this.#sinceSentMs, 0.99) ?? 0,
     };
   }
-}
-
-function quantile(sorted: Float64Array, share: number): number {
-  return sorted[Math.floor(sorted.length * share)] ?? 0;
 }
