@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: the durable two-seat lock over HTTP compared with empty handlers and with the
- * alternatives, in interleaved rounds on one machine. Prints them as tables and charts, and writes
- * them with their conditions, and the charts of the README, to `bench/results/`.
+ * alternatives, in interleaved rounds on one machine. Prints them as tables and charts. A complete
+ * run also stores them with their conditions, and the charts of the README, in `bench/results/`.
  */
 import { InvalidArgumentError } from "commander";
 import { chmod, mkdir, readFile } from "node:fs/promises";
@@ -11,17 +11,28 @@ import { contenders } from "./contenders/all.ts";
 import {
   folder,
   inTemporaryFolder,
+  isTrial,
   number,
   numbers,
   parseOptions,
   wordsOf,
 } from "./harness/command.ts";
-import { print, report, type Result, verdictTable, writeResultFile } from "./harness/results.ts";
+import {
+  print,
+  report,
+  type Result,
+  RESULTS,
+  verdictTable,
+  writeFileIn,
+} from "./harness/results.ts";
 import { Generator } from "./load/generator-process.ts";
 import { type Mix, MIXES } from "./load/plan.ts";
 import { latencyChart, throughputChart } from "./rounds/charts.ts";
 import { detailTable, disturbanceWarning, settingTable, verdictsOf } from "./rounds/tables.ts";
 import { compare, type Comparison, type Participant, type Row } from "./rounds/rounds.ts";
+
+/** The charts of the README need all of them, and every mix and contender in three rounds. */
+const COMPLETE = { connections: [1, 16, 64, 256, 1_024], rounds: 3, seconds: 2 };
 
 const options = parseOptions(
   "bench",
@@ -54,7 +65,14 @@ const options = parseOptions(
       placeholder: "file",
       initial: "",
       shown: "none",
-      help: "draw the results of this file again, and measure nothing",
+      help: "print the results of this file again, and measure nothing",
+      parse: (text) => text,
+    },
+    charts: {
+      placeholder: "folder",
+      initial: "",
+      shown: `${RESULTS} after a complete run, otherwise none`,
+      help: "where to write the charts of the README",
       parse: (text) => text,
     },
     folder,
@@ -75,14 +93,29 @@ async function measure(data: string): Promise<void> {
     print(`\n${detailTable(rows)}${disturbanceWarning(rows)}\n`);
     const { seconds, rounds } = options;
     const findings = { verdicts: verdictsOf(rows), seconds, rounds, rows };
-    const { conditions } = await report("load", data, findings);
-    await writeCharts(conditions, rows);
+    const isWhole = isComplete(participants.length);
+    const { conditions } = await report("load", data, findings, isWhole);
+    await writeCharts(conditions, rows, options.charts || (isWhole ? RESULTS : ""));
   } finally {
     await Promise.all([generator.stop(), ...participants.map((one) => one.stop())]);
   }
 }
 
-/** Draws results that are there: the committed ones, or those of another machine. */
+/** Stored results must not be replaced by those of fewer mixes, contenders or connections. */
+function isComplete(participants: number): boolean {
+  const { mixes, connections, rounds, seconds } = options;
+  return (
+    !isTrial &&
+    participants === contenders([]).length &&
+    options.serve.length === 0 &&
+    MIXES.every((mix) => mixes.includes(mix)) &&
+    COMPLETE.connections.every((count) => connections.includes(count)) &&
+    rounds >= COMPLETE.rounds &&
+    seconds >= COMPLETE.seconds
+  );
+}
+
+/** Prints stored results: the committed ones, or those of another machine. */
 async function drawAgain(file: string): Promise<void> {
   const { conditions, rows, verdicts } = JSON.parse(await readFile(file, "utf8")) as Result & {
     readonly rows: readonly Row[];
@@ -90,18 +123,23 @@ async function drawAgain(file: string): Promise<void> {
   const settings = new Map(rows.map((row) => [`${row.mix} ${row.connections}`, row]));
   for (const setting of settings.values()) print(`\n${settingTable(setting, rows, paint)}`);
   print(`\n${detailTable(rows)}${disturbanceWarning(rows)}\n${verdictTable(verdicts)}`);
-  await writeCharts(conditions, rows);
+  await writeCharts(conditions, rows, options.charts);
 }
 
-/** The charts of the README; none of mixes and contenders that were left out. */
-async function writeCharts(conditions: Result["conditions"], rows: readonly Row[]): Promise<void> {
+/** @param chartFolder - Empty to write none. A chart without its mix or contenders is left out. */
+async function writeCharts(
+  conditions: Result["conditions"],
+  rows: readonly Row[],
+  chartFolder: string,
+): Promise<void> {
+  if (chartFolder === "") return;
   const charts = {
     throughput: throughputChart(conditions, rows),
     latency: latencyChart(conditions, rows),
   };
   for (const [name, chart] of Object.entries(charts)) {
     // oxlint-disable-next-line no-await-in-loop -- two small files
-    if (chart !== null) await writeResultFile(`${name}.svg`, chart);
+    if (chart !== null) await writeFileIn(chartFolder, `${name}.svg`, chart);
   }
 }
 

@@ -55,24 +55,34 @@ function short(value: number): string {
   return value >= 100 ? value.toFixed(0) : value.toFixed(2);
 }
 
-/** Replaces the benchmark's result file, and prints the verdicts. */
+/**
+ * Replaces the benchmark's result file, and prints the verdicts.
+ *
+ * @param isWhole - Without it, only an experiment with a folder of its own stores its results.
+ */
 export async function report(
   name: string,
   dataFolder: string,
   findings: Findings,
+  isWhole = true,
 ): Promise<Result> {
   const result: Result = { conditions: await conditionsNow(dataFolder), ...findings };
-  await writeResultFile(`${name}.json`, `${JSON.stringify(result, null, 1)}\n`);
+  if (isWhole || EXPERIMENT !== undefined) {
+    await writeFileIn(RESULTS, `${name}.json`, `${JSON.stringify(result, null, 1)}\n`);
+  } else {
+    print("not stored: this is a part of the benchmark; BENCH_RESULTS=<folder> stores it there\n");
+  }
   print(`\n${verdictTable(findings.verdicts)}`);
   return result;
 }
 
 /** Experiments write to another folder, to keep the committed results. */
-const FOLDER = process.env["BENCH_RESULTS"] ?? "bench/results";
+const EXPERIMENT = process.env["BENCH_RESULTS"];
+export const RESULTS = EXPERIMENT ?? "bench/results";
 
-export async function writeResultFile(name: string, text: string): Promise<void> {
-  await mkdir(FOLDER, { recursive: true });
-  const file = path.join(FOLDER, name);
+export async function writeFileIn(folder: string, name: string, text: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  const file = path.join(folder, name);
   await writeFile(file, text);
   print(`written: ${file}\n`);
 }

@@ -1,5 +1,6 @@
 /** Trials of the benchmarks of bookings over HTTP, and what judges their figures. */
 import { readFileSync } from "node:fs";
+import path from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { contenders } from "../../bench/contenders/all.ts";
 import * as names from "../../bench/contenders/names.ts";
@@ -101,8 +102,19 @@ test("the table of a setting → the fastest first, times Redis, a bar for who b
 
 const README = readFileSync("README.md", "utf8");
 
+test("a part of the benchmark → neither results nor charts in place of the stored ones", async () => {
+  const args = [...TOY, "--mixes", "lock", "--only", "Frontrow|GET"];
+  const printed = await run("bench.js", args, { BENCH_RESULTS: undefined });
+  expect(printed).toMatch(/^Frontrow, durable +\d/m);
+  expect(printed).toContain("not stored: this is a part of the benchmark");
+  expect(printed).not.toContain("written: ");
+  await expect(written("bench/results/load.json")).rejects.toThrow("ENOENT");
+});
+
 test("the charts of the README are drawn from the stored results, and its figures are theirs", async () => {
-  const printed = await run("bench.js", ["--from", "bench/results/load.json"]);
+  const from = ["--from", path.resolve("bench/results/load.json")];
+  expect(await run("bench.js", from, { BENCH_RESULTS: undefined })).not.toContain("written: ");
+  const printed = await run("bench.js", [...from, "--charts", "."]);
   expect(printed).toMatch(/^Frontrow, durable +█+/m);
   for (const chart of ["throughput.svg", "latency.svg"]) {
     expect(README).toContain(`](bench/results/${chart})`);
