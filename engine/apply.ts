@@ -23,6 +23,8 @@ export function apply(state: State, record: LogRecord, timeMs: number, sequence:
       return state.partitionAt(record.partition).assignPrices(record, timeMs);
     case RecordType.EXTENSION:
       return state.partitionAt(record.partition).extend(record, timeMs);
+    case RecordType.ARRIVAL:
+      return state.partitionAt(record.partition).arrive(record, timeMs);
     case RecordType.CATALOG:
       return applyCatalog(state, record, timeMs);
     default:

@@ -8,7 +8,7 @@ import type { Move } from "./inventory/states.ts";
 import type { ZoneChange } from "./layout/zones.ts";
 
 /** The log stores these codes, so they are never renumbered. */
-export const RecordType = { CATALOG: 1, MOVE: 2, PRICE: 3, EXTENSION: 4 } as const;
+export const RecordType = { CATALOG: 1, MOVE: 2, PRICE: 3, EXTENSION: 4, ARRIVAL: 5 } as const;
 
 /** The cause of a record. The log stores these codes, so they are never renumbered. */
 export const ActorKind = { SYSTEM: 0, ORGANIZATION: 1, TENANT: 2, ACCOUNT: 3 } as const;
@@ -59,6 +59,23 @@ export interface MoveRecord {
   readonly areas: Uint32Array;
 }
 
+/** The seats and places of a move. */
+export type Movement = Omit<MoveRecord, "type">;
+
+/** A lock, sale or block that was made in another cell, with its number and time there. */
+export interface ArrivalRecord extends Movement {
+  readonly type: typeof RecordType.ARRIVAL;
+  /**
+   * LOCK: the start of the hold, in milliseconds since 1970, at most the time of the record. 0 for
+   * every other move.
+   */
+  readonly startedAtMs: number;
+  /** LOCK: the fence of the hold alone. Otherwise by entry of `seats`: its fence; 0 for none. */
+  readonly fences: Float64Array;
+  /** More than every fence of the event so far. */
+  readonly fenceBound: number;
+}
+
 /** Prices assigned to, or removed from, seats and areas of one event. */
 export interface PriceRecord {
   readonly type: typeof RecordType.PRICE;
@@ -87,4 +104,4 @@ export interface ExtensionRecord {
   readonly places: number;
 }
 
-export type LogRecord = CatalogRecord | MoveRecord | PriceRecord | ExtensionRecord;
+export type LogRecord = CatalogRecord | MoveRecord | PriceRecord | ExtensionRecord | ArrivalRecord;

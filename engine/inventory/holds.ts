@@ -6,7 +6,7 @@ import { assert } from "../assert.ts";
 import { NONE } from "../constants.ts";
 
 export interface Hold {
-  /** The number of the hold: the sequence number of its lock. */
+  /** The number of the hold, as by `nextFence`. */
   readonly fence: number;
   /** Empty when the lock named no session. */
   readonly session: string;
@@ -34,7 +34,7 @@ export class Holds {
   #holds: (Hold | undefined)[] = [];
   /** Index: slot. Value: seats and places still held. */
   #sizes: number[] = [];
-  /** More than every fence so far. */
+  /** More than every fence so far: of the event's locks, sales and blocks. */
   #fenceBound = 0;
   #free: number[] = [];
   #newest: number = NONE;
@@ -59,6 +59,23 @@ export class Holds {
 
   get count(): number {
     return this.#holds.length - this.#free.length;
+  }
+
+  get fenceBound(): number {
+    return this.#fenceBound;
+  }
+
+  /**
+   * The fence of a lock, sale or block: the sequence number of its record. An event that came from
+   * a cell with more records continues its own numbers, until the log has caught up.
+   */
+  nextFence(sequence: number): number {
+    return Math.max(sequence, this.#fenceBound);
+  }
+
+  /** No later fence is below `bound`. */
+  passFences(bound: number): void {
+    this.#fenceBound = Math.max(this.#fenceBound, bound);
   }
 
   /** Seats and places of all holds together. */

@@ -6,7 +6,13 @@
 import { assert } from "../assert.ts";
 import { AREA_CAPACITY_MAX, NONE } from "../constants.ts";
 import type { Layout } from "../layout/layout.ts";
-import type { ExtensionRecord, MoveRecord, PriceRecord } from "../records.ts";
+import type {
+  ArrivalRecord,
+  ExtensionRecord,
+  Movement,
+  MoveRecord,
+  PriceRecord,
+} from "../records.ts";
 import { Holds } from "./holds.ts";
 import { Places } from "./places.ts";
 import { BOOKING_STATES, type BookingState, MOVES, SeatState } from "./states.ts";
@@ -72,8 +78,8 @@ export class Partition implements SeatColumns {
   }
 
   /**
-   * The number of the lock, sale or block that the seat is in: the sequence number of the record
-   * that put it there. 0 in other states, and where it was sold or blocked before there were fences.
+   * The number of the lock, sale or block that the seat is in, as by `Holds.nextFence`. 0 in other
+   * states, and where it was sold or blocked before there were fences.
    */
   fenceOf(seat: number): number {
     const state = this.state[seat]!;
@@ -92,6 +98,22 @@ export class Partition implements SeatColumns {
    * Cost: O(seats and areas of the record), usually 2.
    */
   move(record: MoveRecord, timeMs: number, sequence: number): void {
+    this.#move(record, timeMs, this.holds.nextFence(sequence), timeMs);
+  }
+
+  /** Cost: as `move`. */
+  arrive(record: ArrivalRecord, timeMs: number): void {
+    const { hold, seats, fences, startedAtMs, fenceBound } = record;
+    assert(fences.length === (hold === NONE ? seats.length : 1), "what arrives has its fences");
+    assert(startedAtMs <= timeMs, "a hold began before it arrives");
+    if (hold === NONE) {
+      this.#move(record, timeMs, 0, timeMs);
+      for (const [i, seat] of seats.entries()) this.#fence(seat, fences[i]!);
+    } else this.#move(record, timeMs, fences[0]!, startedAtMs);
+    this.holds.passFences(fenceBound);
+  }
+
+  #move(record: Movement, timeMs: number, fence: number, startedAtMs: number): void {
     const { from, orFrom = from, to } = MOVES[record.move];
     assert((to === LOCKED) === (record.hold !== NONE), "a lock, and nothing else, opens a hold");
     let count = 0;
@@ -99,16 +121,15 @@ export class Partition implements SeatColumns {
       if (this.state[seat] === from) count += 1;
       else assert(this.state[seat] === orFrom, "a seat is in the state that the move leaves");
     }
-    if (to === LOCKED) this.#openHold(record, timeMs, sequence);
-    assert(sequence <= FENCE_MAX, "a sequence number fits the columns of fences");
+    if (to === LOCKED) this.#openHold(record, startedAtMs, fence);
     // A lock, like a return to ACTIVE, spares itself the second column.
     const isFenced = to === SOLD || to === BLOCKED;
-    const low = isFenced ? sequence % LOW : record.hold;
+    if (isFenced) this.holds.passFences(fence + 1);
     for (const seat of record.seats) {
       if (this.state[seat] === LOCKED) this.#releaseHold(this.holdOrFence[seat]!, 1);
       this.state[seat] = to;
-      this.holdOrFence[seat] = low;
-      if (isFenced) this.fenceHigh[seat] = Math.floor(sequence / LOW);
+      if (isFenced) this.#fence(seat, fence);
+      else this.holdOrFence[seat] = record.hold;
       this.#touch(seat, timeMs);
     }
     this.seatsIn[from]! -= count;
@@ -117,7 +138,14 @@ export class Partition implements SeatColumns {
     this.#movePlaces(record, timeMs);
   }
 
-  #movePlaces(record: MoveRecord, timeMs: number): void {
+  /** Of a SOLD or BLOCKED seat. */
+  #fence(seat: number, fence: number): void {
+    assert(fence <= FENCE_MAX, "a fence fits its columns");
+    this.holdOrFence[seat] = fence % LOW;
+    this.fenceHigh[seat] = Math.floor(fence / LOW);
+  }
+
+  #movePlaces(record: Movement, timeMs: number): void {
     const { from, orFrom = from, to } = MOVES[record.move];
     const { areas } = record;
     for (let i = 0; i < areas.length; i += 3) {
@@ -224,14 +252,14 @@ export class Partition implements SeatColumns {
     this.areas.changedAtMs[area] = timeMs;
   }
 
-  #openHold(record: MoveRecord, timeMs: number, fence: number): void {
+  #openHold(record: Movement, startedAtMs: number, fence: number): void {
     const { session, holdType, expiresAtMs, seats, areas } = record;
     let size = seats.length;
     for (let i = 0; i < areas.length; i += 3) {
       assert(areas[i + 1] === record.hold, "locked places go to the new hold");
       size += areas[i + 2]!;
     }
-    const hold = { fence, session, holdType, startedAtMs: timeMs, expiresAtMs, seats };
+    const hold = { fence, session, holdType, startedAtMs, expiresAtMs, seats };
     this.holds.open(record.hold, hold, size);
   }
 

@@ -317,6 +317,7 @@ function* copyHolds(
     for (const seat of seats) target.holdOrFence[seat] = newSlot;
     for (const [area, count] of places) target.areas.addHeld(area, newSlot, hold.session, count);
   }
+  target.holds.passFences(source.holds.fenceBound);
 }
 
 /** @returns Pairs: area index of the target, places of the hold there. */

@@ -10,9 +10,11 @@ import type { Areas, Partition } from "../inventory/partition.ts";
 import { BOOKING_STATES, MOVES, SeatState, statesBefore } from "../inventory/states.ts";
 import type { Layout, LayoutArea } from "../layout/layout.ts";
 import {
+  type ArrivalRecord,
   type CatalogRecord,
   type ExtensionRecord,
   type LogRecord,
+  type Movement,
   type MoveRecord,
   RecordType,
 } from "../records.ts";
@@ -111,8 +113,9 @@ export function observe(
   onMove: OnMove,
 ): () => EventEffect {
   switch (record.type) {
-    case RecordType.MOVE: {
-      moved(state, { record, sequence }, onMove);
+    case RecordType.MOVE:
+    case RecordType.ARRIVAL: {
+      moved(state, record, sequence, onMove);
       return () => moveEffect(record);
     }
     case RecordType.PRICE: {
@@ -166,7 +169,7 @@ function extended(state: State, record: ExtensionRecord, onMove: OnMove): void {
 }
 
 /** The effect of a move beside its places. */
-export function moveEffect({ move, session, holdType }: MoveRecord): EventEffect {
+export function moveEffect({ move, session, holdType }: Movement): EventEffect {
   return { call: MOVES[move].name, session, holdType, status: null, bookable: null };
 }
 
@@ -229,9 +232,10 @@ export interface Seating {
   readonly prices: ReadonlyMap<number, Pick<PriceRow, "id">>;
 }
 
-interface MoveAt {
-  readonly record: MoveRecord;
-  readonly sequence: number;
+interface FencedMove {
+  readonly record: Movement;
+  /** Of its lock; anything for another move. */
+  readonly fence: number;
 }
 
 export function seatingOf({ catalog }: State, number: number, partition: Partition): Seating {
@@ -245,11 +249,11 @@ export function seatingOf({ catalog }: State, number: number, partition: Partiti
  */
 export function movedSeats(
   { seatIds, price, prices }: Seating,
-  { record, sequence }: MoveAt,
+  { record, fence }: FencedMove,
   onMove: OnMove,
   before: Partition | null = null,
 ): void {
-  const move = moveOf({ record, sequence });
+  const move = moveOf({ record, fence });
   for (const seat of record.seats) {
     move.placeId = seatIds[seat]!;
     move.priceId = prices.get(price[seat]!)?.id ?? 0;
@@ -259,7 +263,7 @@ export function movedSeats(
 }
 
 /** A seat on sale that an unlock withdraws leaves no hold. */
-function leave(move: PlaceMove, record: MoveRecord, before: Partition, seat: number): void {
+function leave(move: PlaceMove, record: Movement, before: Partition, seat: number): void {
   move.from = before.state[seat] as SeatState;
   if (move.from === LOCKED) enter(move, before.holds.get(before.holdOf(seat)));
   else if (move.to !== LOCKED) {
@@ -268,21 +272,28 @@ function leave(move: PlaceMove, record: MoveRecord, before: Partition, seat: num
   }
 }
 
-function moveOf({ record, sequence }: MoveAt): PlaceMove {
+function moveOf({ record, fence }: FencedMove): PlaceMove {
   const { move: kind, session, holdType, expiresAtMs } = record;
   const { from, to } = MOVES[kind];
-  const [hold, endsAtMs] = to === LOCKED ? [sequence, expiresAtMs] : [0, 0];
+  const [hold, endsAtMs] = to === LOCKED ? [fence, expiresAtMs] : [0, 0];
   return { ...blankMove(), from, to, hold, session, holdType, endsAtMs };
 }
 
 /** To be called before the record is applied: later its holds may be gone. */
-function moved(state: State, { record, sequence }: MoveAt, onMove: OnMove): void {
+function moved(
+  state: State,
+  record: MoveRecord | ArrivalRecord,
+  sequence: number,
+  onMove: OnMove,
+): void {
   const partition = state.partitionAt(record.partition);
   const { layout, holds, areas } = partition;
+  const fence =
+    record.type === RecordType.ARRIVAL ? (record.fences[0] ?? 0) : holds.nextFence(sequence);
   const { to } = MOVES[record.move];
   const seating = seatingOf(state, record.partition, partition);
-  movedSeats(seating, { record, sequence }, onMove, partition);
-  const move = moveOf({ record, sequence });
+  movedSeats(seating, { record, fence }, onMove, partition);
+  const move = moveOf({ record, fence });
   const counts = new Map<number, AreaCounts>();
   for (let i = 0; i < record.areas.length; i += 3) {
     const [area, slot, places] = record.areas.subarray(i, i + 3) as unknown as AreaCounts;

@@ -39,7 +39,7 @@ export interface Transition {
   readonly places: number | null;
   /** The price after the transition; 0 for none. */
   readonly priceId: number;
-  /** The sequence number of the lock of the entered, kept or left hold; 0 for none. */
+  /** The fence of the entered, kept or left hold; 0 for none. */
   readonly hold: number;
 }
 

@@ -248,6 +248,7 @@ const PRICED_PER_MOVE = 8;
 export function movesIn({ record }: TimedRecord): number {
   switch (record.type) {
     case RecordType.MOVE:
+    case RecordType.ARRIVAL:
       return record.seats.length + record.areas.length / 3;
     case RecordType.PRICE:
       // A replay prices a run of seats much faster than it moves them.

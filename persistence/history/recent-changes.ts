@@ -247,8 +247,8 @@ export class RecentChanges implements Observer {
     const { partition } = chain;
     const isPriced = record.type === RecordType.PRICE || call === "deleteprice";
     const from = state.partitions.layoutOf(partition);
-    const keepsEra = record.type === RecordType.MOVE || record.type === RecordType.EXTENSION;
-    const era = keepsEra ? null : this.#presentEra(chain, isPriced);
+    const endsEra = record.type === RecordType.PRICE || record.type === RecordType.CATALOG;
+    const era = endsEra ? this.#presentEra(chain, isPriced) : null;
     const image = new AfterImage();
     const end = observe(state, partition, { sequence, record, call }, image.add);
     this.#observed.push(() => {
@@ -322,7 +322,7 @@ export class RecentChanges implements Observer {
     const seating =
       chain.eraOf(sequence) ?? seatingOf(state, partition, state.partitionAt(partition));
     const seats: SeatAfter[] = [];
-    movedSeats(seating, { record, sequence }, (move) => seats.push(seatAfter(move)));
+    movedSeats(seating, { record, fence: sequence }, (move) => seats.push(seatAfter(move)));
     return { timeMs, ...moveEffect(record), seats: seats.sort(byId), areas: [] };
   }
 }

@@ -11,13 +11,16 @@ import {
   type TableName,
   TABLES,
 } from "../../engine/catalog.ts";
+import { NONE } from "../../engine/constants.ts";
 import { eachZone, type ZoneChange } from "../../engine/layout/zones.ts";
 import type { TimedRecord } from "../../engine/queries/effect.ts";
 import {
   type Actor,
+  type ArrivalRecord,
   type CatalogRecord,
   type ExtensionRecord,
   type LogRecord,
+  type Movement,
   type MoveRecord,
   type PriceRecord,
   RecordType,
@@ -73,6 +76,9 @@ export function encodeRecord(out: ByteWriter, timeMs: number, record: LogRecord)
       break;
     case RecordType.EXTENSION:
       encodeExtension(out, record);
+      break;
+    case RecordType.ARRIVAL:
+      encodeArrival(out, record);
       break;
     case RecordType.CATALOG: {
       const body = packCatalog(record);
@@ -145,6 +151,8 @@ function decodeOne(input: ByteReader, sequence: number, replay: Replay): void {
       return replay(sequence, timeMs, decodePrice(input));
     case RecordType.EXTENSION:
       return replay(sequence, timeMs, decodeExtension(input, version));
+    case RecordType.ARRIVAL:
+      return replay(sequence, timeMs, decodeArrival(input));
     case RecordType.CATALOG:
       return replay(sequence, timeMs, unpackCatalog(input.rest()));
     default:
@@ -153,7 +161,7 @@ function decodeOne(input: ByteReader, sequence: number, replay: Replay): void {
 }
 
 /** Stores through the view, because a method call per field is slower. */
-function encodeMove(out: ByteWriter, record: MoveRecord): void {
+function encodeMove(out: ByteWriter, record: Movement): void {
   const { partition, move, hold, expiresAtMs, session, holdType, seats, areas } = record;
   assert(isU32(partition), "a partition number fits 32 bits");
   assert(isU32(hold), "a hold slot fits 32 bits");
@@ -241,6 +249,37 @@ function decodeExtension(input: ByteReader, version: number): ExtensionRecord {
   // Version 1 had no count; a hold has at least one place.
   const places = version === 1 ? holds.length : input.u32();
   return { type: RecordType.EXTENSION, actor, partition, session, holds, endsAtMs, places };
+}
+
+function encodeArrival(out: ByteWriter, record: ArrivalRecord): void {
+  const { startedAtMs, fenceBound, fences } = record;
+  assert(isCount(startedAtMs) && isCount(fenceBound), "a start and a bound are safe integers");
+  assert(fences.length === fenceCount(record) && fences.every(isCount), "what arrives has fences");
+  encodeMove(out, record);
+  out.reserve(8 * (2 + fences.length));
+  out.f64(startedAtMs);
+  out.f64(fenceBound);
+  for (const fence of fences) out.f64(fence);
+}
+
+function decodeArrival(input: ByteReader): ArrivalRecord {
+  const move = decodeMove(input);
+  const startedAtMs = decodeCount(input);
+  const fenceBound = decodeCount(input);
+  const fences = new Float64Array(fenceCount(move));
+  for (let i = 0; i < fences.length; i++) fences[i] = decodeCount(input);
+  return { ...move, type: RecordType.ARRIVAL, startedAtMs, fences, fenceBound };
+}
+
+/** A hold has one fence, and every seat sold or blocked its own. */
+function fenceCount({ hold, seats }: Pick<Movement, "hold" | "seats">): number {
+  return hold === NONE ? seats.length : 1;
+}
+
+function decodeCount(input: ByteReader): number {
+  const value = input.f64();
+  if (!isCount(value)) throw new Malformed("a whole number", `${value}`);
+  return value;
 }
 
 function storeActor(view: DataView, at: number, { kind, id }: Actor): void {

@@ -9,7 +9,7 @@ import {
   type CatalogRecord,
   type ExtensionRecord,
   type LogRecord,
-  type MoveRecord,
+  type Movement,
   type PriceRecord,
   RecordType,
 } from "../../engine/records.ts";
@@ -159,8 +159,9 @@ export class RecordViewer {
     const layout = event === undefined ? undefined : this.#state.layoutOf(event.schemaId);
     if (filter.seatId !== undefined && !this.#hasSeat(record, layout, filter.seatId)) return null;
     const place = { ...head, eventId: event?.id ?? null };
-    if (record.type === RecordType.MOVE) {
-      return { ...place, type: "move", ...this.#moveOf(record, layout, step.isExact) };
+    if (record.type === RecordType.MOVE || record.type === RecordType.ARRIVAL) {
+      const type = record.type === RecordType.MOVE ? "move" : "arrival";
+      return { ...place, type, ...this.#moveOf(record, layout, step.isExact) };
     }
     if (record.type === RecordType.EXTENSION) {
       return { ...place, type: "extension", ...this.#extensionOf(record, layout, step.isExact) };
@@ -184,7 +185,9 @@ export class RecordViewer {
   ): boolean {
     const seat = layout?.seatIndexes.get(seatId);
     if (seat === undefined) return false;
-    if (record.type === RecordType.MOVE) return record.seats.includes(seat);
+    if (record.type === RecordType.MOVE || record.type === RecordType.ARRIVAL) {
+      return record.seats.includes(seat);
+    }
     if (record.type === RecordType.EXTENSION) {
       const slot = this.#state.partitions.get(record.partition)?.holdOf(seat) ?? NONE;
       return record.holds.includes(slot);
@@ -192,7 +195,7 @@ export class RecordViewer {
     return triplesOf(record.runs).some(([, first, count]) => seat >= first && seat < first + count);
   }
 
-  #moveOf(record: MoveRecord, layout: Layout | undefined, isExact: boolean): RecordView {
+  #moveOf(record: Movement, layout: Layout | undefined, isExact: boolean): RecordView {
     const { move, session, holdType, expiresAtMs, seats, areas } = record;
     const { name, from, to } = MOVES[move];
     const states = statesBefore(move).map((state) => STATE_NAMES[state]);
@@ -225,7 +228,7 @@ export class RecordViewer {
   }
 
   /** @returns Sessions of the holds whose seats and places move. */
-  #holdersOf({ partition, seats, areas }: MoveRecord): string[] {
+  #holdersOf({ partition, seats, areas }: Movement): string[] {
     const inventory = this.#state.partitions.get(partition);
     if (inventory === undefined) return [];
     const slots = new Set([

@@ -26,7 +26,7 @@ import type { Engine } from "../../engine/engine.ts";
 import type { Partition } from "../../engine/inventory/partition.ts";
 import { Move, SeatState } from "../../engine/inventory/states.ts";
 import { PackedLayout } from "../../engine/layout/packed.ts";
-import { ActorKind, type MoveRecord, RecordType } from "../../engine/records.ts";
+import { ActorKind, type ArrivalRecord, RecordType } from "../../engine/records.ts";
 import { isRefused, type Refusal, refuse, Result } from "../../engine/results.ts";
 import type { State } from "../../engine/state.ts";
 import { ownerOf, type ReplyRow } from "../../engine/stored-replies.ts";
@@ -79,18 +79,6 @@ const ACTOR = { kind: ActorKind.SYSTEM, id: 0 } as const;
 const CALLER = { actor: ACTOR, tenantId: 0, organizationId: 0 };
 /** Records of one turn of the event loop: they take a few milliseconds. */
 const RECORDS_PER_TURN = 500;
-/** A hold that expires during the move expires this long after it has arrived. */
-const LIFETIME_MS_MIN = 1_000;
-
-/**
- * Up to a remaining lifetime, the steps to which it is rounded up: the engine has a queue for each
- * lifetime, so there must not be too many of them.
- */
-const LIFETIME_STEPS_MS = [
-  [3_600_000, 1_000],
-  [7 * 86_400_000, 60_000],
-  [Infinity, 3_600_000],
-] as const;
 
 /** Where parts arrive. */
 interface Place {
@@ -208,22 +196,27 @@ class Arriving {
     return null;
   }
 
-  async taken({ eventId, sold, blocked, lostSlot, digest }: TakenPart): Promise<Refusal | null> {
+  async taken({
+    eventId,
+    sold,
+    blocked,
+    lostSlot,
+    fenceBound,
+    digest,
+  }: TakenPart): Promise<Refusal | null> {
     const event = this.#eventOf(eventId);
     const { state } = this.#place.engine;
+    // Even without a sold seat: fences that late calls may still name are not given again.
+    const sale = arrivalOf(event, { move: Move.DIRECT_SALE, ...sold, fenceBound });
+    const block = arrivalOf(event, { move: Move.BLOCK, ...blocked, fenceBound });
     const refusal =
-      (await this.#take(event, Move.DIRECT_SALE, sold)) ??
-      (await this.#take(event, Move.BLOCK, blocked)) ??
+      (await this.#store(sale)) ??
+      (await this.#store(block)) ??
       (await this.#removeLost(eventId, lostSlot));
     if (refusal !== null) return refusal;
     if (digestOf(state.partitionOf(event)) === digest) return null;
     const detail = `The inventory of event ${eventId} is not the same as in the other cell.`;
     return refuse(Result.INVALID_STATUS_TRANSITION, detail);
-  }
-
-  #take(event: EventRow, move: Move, { seats, areas }: Taken): Promise<Refusal | null> {
-    if (seats.length + areas.length === 0) return Promise.resolve(null);
-    return this.#store(moveRecord(event, { move, seats, areas }));
   }
 
   /** The seats that had it are left as they are without a price that they once had. */
@@ -233,14 +226,13 @@ class Arriving {
     return this.#store({ priceId: price.id });
   }
 
-  #lockOf(event: EventRow, { seats, areas, ...hold }: SentHold): MoveRecord {
+  #lockOf(event: EventRow, { fence, ...hold }: SentHold): ArrivalRecord {
     const { engine } = this.#place;
-    const nowMs = engine.nowMs();
     const slot = engine.state.partitionOf(event).holds.nextSlot;
-    const { session, holdType, expiresAtMs: endMs } = hold;
-    const expiresAtMs = endMs === 0 ? 0 : nowMs + lifetimeOf(endMs - nowMs);
-    const record = moveRecord(event, { move: Move.LOCK, seats, areas, slot });
-    return { ...record, session, holdType, expiresAtMs };
+    // The clock of the other cell may be ahead, and holds start in the order of their fences.
+    const startedAtMs = Math.min(hold.startedAtMs, engine.nowMs());
+    const facts = { ...hold, startedAtMs, slot, fenceBound: fence + 1 };
+    return arrivalOf(event, { ...facts, move: Move.LOCK, fences: [fence] });
   }
 
   #eventOf(eventId: string): EventRow {
@@ -267,29 +259,33 @@ class Arriving {
   }
 }
 
-function lifetimeOf(leftMs: number): number {
-  const lifetimeMs = Math.max(leftMs, LIFETIME_MS_MIN);
-  const [, stepMs] = LIFETIME_STEPS_MS.find(([upToMs]) => lifetimeMs <= upToMs)!;
-  return Math.ceil(lifetimeMs / stepMs) * stepMs;
+interface Arrived extends Taken, Partial<Omit<SentHold, "fence" | "seats" | "areas">> {
+  readonly move: Move;
+  readonly slot?: number;
+  readonly fenceBound?: number;
 }
 
-function moveRecord(
+function arrivalOf(
   { partition }: EventRow,
-  { move, seats, areas, slot = NONE }: Taken & { readonly move: Move; readonly slot?: number },
-): MoveRecord {
+  { move, seats, areas, fences, slot: hold = NONE, fenceBound = 0, ...facts }: Arrived,
+): ArrivalRecord {
   const triples: number[] = [];
-  for (let i = 0; i < areas.length; i += 2) triples.push(areas[i]!, slot, areas[i + 1]!);
+  for (let i = 0; i < areas.length; i += 2) triples.push(areas[i]!, hold, areas[i + 1]!);
+  const { session = "", holdType = "", startedAtMs = 0, expiresAtMs = 0 } = facts;
   return {
-    type: RecordType.MOVE,
+    type: RecordType.ARRIVAL,
     actor: ACTOR,
     partition,
     move,
-    hold: slot,
-    expiresAtMs: 0,
-    session: "",
-    holdType: "",
+    hold,
+    startedAtMs,
+    expiresAtMs,
+    session,
+    holdType,
     seats: Uint32Array.from(seats),
     areas: Uint32Array.from(triples),
+    fences: Float64Array.from(fences),
+    fenceBound,
   };
 }
 
@@ -315,8 +311,11 @@ interface PricesPart {
 }
 
 interface SentHold {
+  readonly fence: number;
   readonly session: string;
   readonly holdType: string;
+  /** Milliseconds since 1970. */
+  readonly startedAtMs: number;
   /** Milliseconds since 1970; 0 for never. */
   readonly expiresAtMs: number;
   readonly seats: readonly number[];
@@ -334,6 +333,8 @@ interface HoldsPart {
 interface Taken {
   readonly seats: readonly number[];
   readonly areas: readonly number[];
+  /** By seat; 0 for none. */
+  readonly fences: readonly number[];
 }
 
 /** The last part of an event. */
@@ -343,6 +344,8 @@ interface TakenPart {
   readonly sold: Taken;
   readonly blocked: Taken;
   readonly lostSlot: number;
+  /** More than every fence of the event so far. */
+  readonly fenceBound: number;
   /** `digestOf` the inventory. */
   readonly digest: string;
 }
@@ -364,6 +367,7 @@ function inventoryParts(state: State, event: EventRow): (() => InventoryPart)[] 
       sold: takenIn(partition(), SOLD),
       blocked: takenIn(partition(), BLOCKED),
       lostSlot: lostSlot(),
+      fenceBound: partition().holds.nextFence((state.sequences.get(event.partition) ?? 0) + 1),
       digest: digestOf(partition()),
     }),
   ];
@@ -425,14 +429,14 @@ function holdsPart(eventId: string, partition: Partition, number: number): Holds
   const slots = partition.holds.slots().slice(first, first + HOLDS_PER_PART);
   const held = heldPlaces(partition);
   const holds = slots.map((slot) => {
-    const { session, holdType, expiresAtMs } = partition.holds.get(slot);
-    const seats = [...partition.seatsOf(slot)];
-    return { session, holdType, expiresAtMs, seats, areas: held.get(slot) ?? [] };
+    const { seats: _, ...facts } = partition.holds.get(slot);
+    return { ...facts, seats: [...partition.seatsOf(slot)], areas: held.get(slot) ?? [] };
   });
   return { kind: "holds", eventId, holds };
 }
 
-function takenIn({ layout, state, areas }: Partition, wanted: typeof SOLD | typeof BLOCKED): Taken {
+function takenIn(partition: Partition, wanted: typeof SOLD | typeof BLOCKED): Taken {
+  const { layout, state, areas } = partition;
   const seats: number[] = [];
   for (let seat = 0; seat < layout.seatCount; seat++) if (state[seat] === wanted) seats.push(seat);
   const pairs: number[] = [];
@@ -440,24 +444,27 @@ function takenIn({ layout, state, areas }: Partition, wanted: typeof SOLD | type
     const places = areas.places(area, wanted);
     if (places > 0) pairs.push(area, places);
   }
-  return { seats, areas: pairs };
+  return { seats, areas: pairs, fences: seats.map((seat) => partition.fenceOf(seat)) };
 }
 
 /**
- * A hash of the states, prices and holds of an inventory, without times and numbers of holds.
+ * A hash of the states, prices, fences and holds of an inventory, without times of changes and
+ * starts of holds, which a clock that is behind moves.
  * Cost: O(seats + n log n) in the holds.
  */
 function digestOf(partition: Partition): string {
   const { state, price, areas, holds } = partition;
   const held = heldPlaces(partition);
   const texts = holds.slots().map((slot) => {
-    const { session, holdType } = holds.get(slot);
-    return JSON.stringify([session, holdType, [...partition.seatsOf(slot)], held.get(slot)]);
+    const { fence, session, holdType, expiresAtMs } = holds.get(slot);
+    const facts = [fence, session, holdType, expiresAtMs];
+    return JSON.stringify([...facts, [...partition.seatsOf(slot)], held.get(slot)]);
   });
   const counters = areas.copy();
-  const hash = createHash("sha256").update(state).update(bytesOf(price));
+  const fences = Float64Array.from(state, (_, seat) => partition.fenceOf(seat));
+  const hash = createHash("sha256").update(state).update(bytesOf(price)).update(bytesOf(fences));
   hash.update(bytesOf(counters.counts)).update(bytesOf(counters.price));
-  return hash.update(texts.sort().join("\n")).digest("hex");
+  return hash.update(texts.join("\n")).digest("hex");
 }
 
 function bytesOf({ buffer, byteOffset, byteLength }: ArrayBufferView): Uint8Array {

@@ -49,6 +49,16 @@ test("a hold is due at its expiry until it is released, and one without an expir
   expect(holds.due(Number.MAX_SAFE_INTEGER)).toBe(NONE);
 });
 
+test("fences passed by another cell → later ones continue them, across a copy", () => {
+  const holds = new Holds();
+  holds.passFences(500);
+  expect([holds.nextFence(7), holds.nextFence(600)]).toEqual([500, 600]);
+  holds.passFences(400);
+  const again = new Holds();
+  again.restore(holds.copy());
+  expect(again.nextFence(7)).toBe(500);
+});
+
 test("a wrong slot, an empty hold or too large a release fails an assertion", () => {
   const holds = new Holds();
   expect(() => holds.open(1, holdFrom(1, 10), 1)).toThrow("a new hold takes the next slot");

@@ -182,6 +182,19 @@ test("a hold keeps the seats that remain, and ends when none does", () => {
   ]);
 });
 
+test("fences of another cell → continued on the next layout", () => {
+  const world = busyWorld();
+  world.partition.holds.passFences(9_000);
+  world.putLayout(renamed);
+  expect(
+    world.must("lock", world.caller, {
+      eventId: world.event.id,
+      body: world.selection("T", "A3"),
+    }),
+  ).toBe(true);
+  expect(world.partition.fenceOf(2)).toBe(9_000);
+});
+
 test("a removed area takes its held places out of their holds", () => {
   const { partition } = check(`
     lock    A  Pit:2 Lawn:3   ok

@@ -3,12 +3,14 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { Broken } from "../../../engine/assert.ts";
 import type { CatalogPut } from "../../../engine/catalog.ts";
+import { NONE } from "../../../engine/constants.ts";
 import { Move } from "../../../engine/inventory/states.ts";
 import type { LayoutDocument } from "../../../engine/layout/document.ts";
 import { buildLayout } from "../../../engine/layout/layout.ts";
 import { PackedLayout } from "../../../engine/layout/packed.ts";
 import { runsOfZones, type ZoneChange } from "../../../engine/layout/zones.ts";
 import {
+  type ArrivalRecord,
   type CatalogRecord,
   type LogRecord,
   type MoveRecord,
@@ -116,6 +118,14 @@ const extension: fc.Arbitrary<ExtensionRecord> = fc
       plain,
     ),
   );
+const arrival: fc.Arbitrary<ArrivalRecord> = fc
+  .tuple(move, fc.boolean(), count, count, fc.array(count, { minLength: 50, maxLength: 50 }))
+  .map(([given, isHold, startedAtMs, fenceBound, fences]) => {
+    const record = { ...given, type: RecordType.ARRIVAL, startedAtMs, fenceBound };
+    return isHold
+      ? { ...record, hold: 7, fences: Float64Array.of(fences[0]!) }
+      : { ...record, hold: NONE, fences: Float64Array.from(fences.slice(0, given.seats.length)) };
+  });
 /** MessagePack readers rename `__proto__`: it would change the prototype. */
 const member = fc.string().filter((name) => name !== "__proto__");
 const value = fc.jsonValue().map(asLiteral).filter(hasPlainNames);
@@ -150,7 +160,7 @@ function hasPlainNames(json: unknown): boolean {
 
 test("decoded records equal the encoded ones, in order", () => {
   const entry = fc.record(
-    { timeMs: count, record: fc.oneof(move, price, extension, catalog) },
+    { timeMs: count, record: fc.oneof(move, price, extension, arrival, catalog) },
     plain,
   );
   fc.assert(

@@ -2,7 +2,9 @@
 import { beforeEach, expect, test } from "vitest";
 import { CELL_IDS } from "../../../engine/cells.ts";
 import type { MoveStep, MoveView } from "../../../server/cells/moves.ts";
-import { TestServer } from "../../support/server.ts";
+import { checkState, digest } from "../../../engine/verify.ts";
+import { replayed } from "../../support/engine.ts";
+import { TestServer, V2 } from "../../support/server.ts";
 
 const TOKEN = "a-platform-token-of-the-test";
 const PEOPLE = { firstName: "Ann", lastName: "Lee", password: "a long password" };
@@ -264,3 +266,107 @@ test("a tenant that does not exist leaves the redirect of a cell as it is", asyn
   const { body } = await from.call("get", moveOf(id), { key: TOKEN });
   expect(body).toMatchObject({ phase: "LEFT", toCell: 7 });
 });
+
+/** A cell that has no organization of the ids of the others. */
+function emptyIds(cell: number): TestServer {
+  const server = cellServer(cell);
+  for (const house of [server.a, server.b]) {
+    const { tenantId } = house.caller;
+    const caller = { ...house.caller, organizationId: 0, tenantId };
+    server.world.must("deleteOrganization", caller, { organizationId: house.id });
+  }
+  return server;
+}
+
+test("a move of holds, sales and blocks → their fences, starts and ends stay, by the millisecond", async () => {
+  to = emptyIds(7);
+  const { world, a } = from;
+  const short = [{ name: "SHORT", ttlSeconds: 61, maxSeconds: 500 }];
+  world.must("replaceHoldTypes", a.caller, { body: short });
+  // The log of the other cell is far behind.
+  for (let i = 0; i < 30; i++) {
+    for (const call of ["block", "unblock"] as const) await from.book(call, null, "A6");
+  }
+  const locked = async (session: string, holdType: string, ...labels: string[]) => {
+    const body = { ...from.selection(session, ...labels), holdType };
+    expect((await from.post(from.bookingPath("lock"), body)).status).toBe(200);
+    return from.engine.sequence;
+  };
+  const first = await locked("S", "SHORT", "A2", "A1", "Pit:2");
+  world.clock.timeMs += 777;
+  const house = await locked("H", "RESERVED", "A3");
+  expect((await from.book("directsale", null, "A4", "Pit:3")).status).toBe(200);
+  expect((await from.book("block", null, "A5")).status).toBe(200);
+  // The fence of a sale that is over: nothing may have its number again.
+  expect((await from.book("directsale", null, "A6")).status).toBe(200);
+  const reverted = from.engine.sequence;
+  expect((await from.book("revertsale", null, "A6")).status).toBe(200);
+  const before = inventoryOf(from, a.eventId);
+  expect(before.holds.map(({ fence }) => fence)).toEqual([first, house]);
+  to.world.clock.timeMs = world.clock.timeMs + 12_345;
+  await move(from, to, a.id, 7);
+  expect(inventoryOf(to, a.eventId)).toEqual(before);
+
+  // Its cap counts from the lock in the other cell.
+  const path = (call: string) => `${V2}/booking/${call}?eventId=${a.eventId}`;
+  const [{ startedAtMs }] = before.holds as unknown as [{ startedAtMs: number }];
+  const extension = { fence: first, seconds: 86_400 };
+  expect((await to.post(path("extend"), extension, a)).status).toBe(200);
+  const [extended] = inventoryOf(to, a.eventId).holds;
+  expect(extended).toMatchObject({ fence: first, expiresAtMs: startedAtMs + 500_000 });
+
+  // Its next fences continue those of the other cell.
+  expect(to.engine.sequence).toBeLessThan(reverted);
+  const again = from.selection("N", "A6");
+  expect((await to.post(path("directsale"), again, a)).status).toBe(200);
+  const seat = inventoryOf(to, a.eventId).fences[from.world.seat("A6")]!;
+  expect(seat).toBeGreaterThan(reverted);
+  const late = await to.post(path("revertsale"), { ...again, fence: reverted }, a);
+  expect(late).toMatchObject({ status: 400, body: { errors: [{ code: "STALE_FENCE" }] } });
+  expect((await to.post(path("revertsale"), { ...again, fence: seat }, a)).status).toBe(200);
+  checkState(to.engine.state);
+  expect(digest(replayed(to.journal))).toBe(to.digest);
+});
+
+test("a hold that ends during the move → arrives, and is over for the first call", async () => {
+  to = emptyIds(7);
+  const { world, a } = from;
+  expect((await from.book("lock", "S", "A1", "Pit:2")).status).toBe(200);
+  to.world.clock.timeMs = world.clock.timeMs + 15 * 60_000 + 1;
+  await move(from, to, a.id, 7);
+  expect(inventoryOf(to, a.eventId).holds).toHaveLength(1);
+  const path = `${V2}/booking/lock?eventId=${a.eventId}`;
+  expect((await to.post(path, from.selection("T", "A1", "Pit:100"), a)).status).toBe(200);
+  expect(inventoryOf(to, a.eventId).holds).toMatchObject([{ session: "T" }]);
+});
+
+test("a cell with a clock behind → holds end as before, and new ones of the same type after them", async () => {
+  to = emptyIds(7);
+  const { world, a } = from;
+  world.clock.timeMs += 5_000;
+  expect((await from.book("lock", "S", "A1", "Pit:2")).status).toBe(200);
+  const [before] = inventoryOf(from, a.eventId).holds;
+  await move(from, to, a.id, 7);
+  const path = `${V2}/booking/lock?eventId=${a.eventId}`;
+  expect((await to.post(path, from.selection("T", "A2"), a)).status).toBe(200);
+  const nowMs = to.world.clock.timeMs;
+  expect(inventoryOf(to, a.eventId).holds).toMatchObject([
+    { ...before, startedAtMs: nowMs },
+    { startedAtMs: nowMs, expiresAtMs: nowMs + 15 * 60_000 },
+  ]);
+  to.world.clock.timeMs = before!.expiresAtMs - 1;
+  const event = to.engine.state.catalog.events.get(a.eventId)!;
+  to.engine.expire(event);
+  expect(inventoryOf(to, a.eventId).holds).toMatchObject([{ session: "S" }]);
+});
+
+function inventoryOf({ engine }: TestServer, eventId: string) {
+  const { state } = engine;
+  const partition = state.partitionOf(state.catalog.events.get(eventId)!);
+  const { holds, layout } = partition;
+  const fences = Array.from({ length: layout.seatCount }, (_, seat) => partition.fenceOf(seat));
+  const kept = holds.slots().map((slot) => {
+    return { ...holds.get(slot), seats: [...partition.seatsOf(slot)] };
+  });
+  return { states: [...partition.state], fences, holds: kept };
+}
