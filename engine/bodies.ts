@@ -372,7 +372,7 @@ const HOLD_TYPE = object({
 export const HOLD_TYPES = list(HOLD_TYPE, { maxItems: HOLD_TYPES_MAX });
 /**
  * Kinds of holds. `ttlSeconds` is how long such a hold lasts; null for no end. `maxSeconds` is how
- * long it lasts at most, with extensions; by default there are none.
+ * long it lasts at most, with extensions; `ttlSeconds` by default.
  */
 export type HoldTypesBody = TypeOf<typeof HOLD_TYPES>;
 

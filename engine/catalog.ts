@@ -35,7 +35,7 @@ export interface HoldTypeRow {
   readonly name: string;
   /** Lifetime of a hold in seconds; null when it never ends. */
   readonly ttlSeconds: number | null;
-  /** Its longest lifetime with extensions, in seconds; left out where there are none. */
+  /** Its longest lifetime with extensions, in seconds; `ttlSeconds` where left out. */
   readonly maxSeconds?: number;
 }
 

@@ -178,8 +178,10 @@ function laterEndMs(
   const { holdType, startedAtMs, expiresAtMs } = holds.get(slot);
   if (expiresAtMs === 0) return 0;
   assert(expiresAtMs > timeMs, "holds that ran out have ended before a command is decided");
-  const { maxSeconds } = findHoldType(organization, holdType) ?? {};
-  if (maxSeconds === undefined) return expiresAtMs;
+  const type = findHoldType(organization, holdType);
+  if (type === undefined) return expiresAtMs;
+  // A type that now has no end has no cap either.
+  const maxSeconds = type.maxSeconds ?? type.ttlSeconds ?? Infinity;
   const wantedMs = Math.min(timeMs + seconds * 1_000, startedAtMs + maxSeconds * 1_000);
   return Math.max(expiresAtMs, wantedMs);
 }

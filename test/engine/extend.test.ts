@@ -18,7 +18,7 @@ function newWorld(): World {
 
 function replaceTypes(
   world: World,
-  ...body: { name: string; ttlSeconds: number; maxSeconds?: number }[]
+  ...body: { name: string; ttlSeconds?: number; maxSeconds?: number }[]
 ) {
   world.must("replaceHoldTypes", world.caller, { body });
 }
@@ -122,6 +122,19 @@ test("the definition of the hold type now decides; a type that is gone extends n
   replaceTypes(world);
   extend(world, { fence, seconds: 500 });
   expect(left(world)).toEqual([400]);
+});
+
+test.each([
+  ["grew", { name: "SHORT", ttlSeconds: 100 }, 95],
+  ["shrank", { name: "SHORT", ttlSeconds: 10 }, 55],
+  ["became endless", { name: "SHORT" }, 400],
+])("a type without maxSeconds whose ttlSeconds %s → caps at its ttlSeconds now", (_, type, end) => {
+  const world = newWorld();
+  const fence = lock(world, "A", ["A1"]);
+  replaceTypes(world, type);
+  world.clock.timeMs += 5 * SECOND;
+  extend(world, { fence, seconds: 400 });
+  expect(left(world)).toEqual([end]);
 });
 
 test.each([

@@ -260,9 +260,10 @@ export class Model {
     }
     for (const hold of new Set(holds)) {
       const { holdType, sinceMs, untilMs } = hold;
-      const max = organization.maxSeconds.get(holdType);
+      const max = organization.maxSeconds.get(holdType) ?? this.#ttlOf(organization, holdType);
       if (untilMs === null || max === undefined) continue;
-      const endMs = Math.min(nowMs + seconds * 1_000, sinceMs + max * 1_000);
+      const wanted = nowMs + seconds * 1_000;
+      const endMs = max === null ? wanted : Math.min(wanted, sinceMs + max * 1_000);
       if (endMs > untilMs) replaceHold(event, hold, { ...hold, untilMs: endMs }, nowMs);
     }
     return TRUE;
