@@ -37,12 +37,12 @@ import { runsOf } from "./prices.ts";
 const { EVENT_BOUND_TO_SERIES, INVALID_STATUS_TRANSITION, INVENTORY_IN_USE, VALIDATION_FAILED } =
   Result;
 
-const RULE_NAMES: Readonly<Record<keyof EventRules, true>> = {
-  orphanMode: true,
-  orphanUntilSold: true,
-  heldPerSession: true,
-  heldPerEvent: true,
-};
+const RULE_NAMES = [
+  "orphanMode",
+  "orphanUntilSold",
+  "heldPerSession",
+  "heldPerEvent",
+] as const satisfies readonly (keyof EventRules)[];
 
 type KillAfter = string | null | undefined;
 /** A date-time kept with an event for v1 clients; it has no effect. */
@@ -219,9 +219,10 @@ export const EVENT_COMMANDS = {
       const event = ownRow(state.catalog.events.get(eventId), caller, "event");
       if (isRefused(event)) return event;
       const { rules: _rules, ...facts } = event;
-      const given = Object.entries(body).filter(
-        ([name, value]) => name in RULE_NAMES && value !== null && value !== undefined,
-      );
+      const given = RULE_NAMES.flatMap((name) => {
+        const value = body[name] ?? null;
+        return value === null ? [] : [[name, value] as const];
+      });
       const rules = Object.fromEntries(given) as EventRules;
       const row: EventRow = given.length === 0 ? facts : { ...facts, rules };
       return grantChange(state, caller, { puts: [{ table: "events", row, isUnshown: true }] }, row);

@@ -19,6 +19,14 @@ const rulesOf = ({ engine, eventId, caller }: World) => {
   return presentRules(organizations.get(caller.organizationId)!, events.get(eventId)!);
 };
 
+test("members of no rule, such as names of inherited ones → not stored with the event", () => {
+  const world = new World(ROW);
+  ruled(world, JSON.parse('{"toString":1,"__proto__":2,"constructor":3,"other":4}') as object);
+  expect(Object.hasOwn(world.event, "rules")).toBe(false);
+  ruled(world, { orphanMode: "strict", heldPerEvent: 0, valueOf: 1 });
+  expect(world.event.rules).toEqual({ orphanMode: "strict", heldPerEvent: 0 });
+});
+
 test("strict refuses every single seat left; lenient the one that another choice would not leave", () => {
   for (const orphanMode of ["strict", "lenient"] as const) {
     const world = new World(ROW);
