@@ -1,16 +1,19 @@
 /**
- * What the organization, or an event on its own, says about single seats left alone and about how
- * much may be held. The rules of an event beat those of the organization, from the next command on.
+ * Orphan mode and hold limits: an event's own rules override the organization's, from the next
+ * command on.
  */
 import type { EventRow, OrganizationRow, OrphanMode } from "./catalog.ts";
 import type { Partition } from "./inventory/partition.ts";
 import { SeatState } from "./inventory/states.ts";
 
-/** The rules that count. A missing one is none. */
-export interface PresentRules extends HeldLimits {
+interface OrphanRule {
   readonly orphanMode: OrphanMode;
+  /** Percent of the seats; left out for no end. */
   readonly orphanUntilSold?: number;
 }
+
+/** The rules in force. A missing one is none. */
+interface PresentRules extends HeldLimits, OrphanRule {}
 
 /** At most so many seats and places, in an event. */
 export interface HeldLimits {
@@ -33,14 +36,18 @@ export function limitsOf(organization: OrganizationRow, { rules }: EventRow): He
   };
 }
 
+/** A percent goes with its mode. */
+function orphanRuleOf(organization: OrganizationRow, { rules }: EventRow): OrphanRule {
+  const own = rules?.orphanMode;
+  const orphanMode = own ?? orphanModeOf(organization);
+  const { orphanUntilSold } = own === undefined ? organization : rules!;
+  return orphanUntilSold === undefined ? { orphanMode } : { orphanMode, orphanUntilSold };
+}
+
 export function presentRules(organization: OrganizationRow, event: EventRow): PresentRules {
-  const { rules } = event;
-  const isOwn = rules?.orphanMode !== undefined;
-  const { orphanUntilSold } = isOwn ? rules : organization;
   const { heldPerSession, heldPerEvent } = limitsOf(organization, event);
   return {
-    orphanMode: rules?.orphanMode ?? orphanModeOf(organization),
-    ...(orphanUntilSold === undefined ? {} : { orphanUntilSold }),
+    ...orphanRuleOf(organization, event),
     ...(heldPerSession === undefined ? {} : { heldPerSession }),
     ...(heldPerEvent === undefined ? {} : { heldPerEvent }),
   };
@@ -49,15 +56,12 @@ export function presentRules(organization: OrganizationRow, event: EventRow): Pr
 /** The mode for a request now: with `orphanUntilSold` it ends when so much is sold. */
 export function orphanModeNow(
   organization: OrganizationRow,
-  { rules }: EventRow,
+  event: EventRow,
   { seatsIn }: Partition,
 ): OrphanMode {
-  const own = rules?.orphanMode;
-  const mode = own ?? orphanModeOf(organization);
-  if (mode === "off") return mode;
-  const { orphanUntilSold } = own === undefined ? organization : rules!;
-  if (orphanUntilSold === undefined) return mode;
+  const { orphanMode, orphanUntilSold } = orphanRuleOf(organization, event);
+  if (orphanMode === "off" || orphanUntilSold === undefined) return orphanMode;
   const sold = seatsIn[SeatState.SOLD]!;
   const seats = seatsIn[SeatState.ACTIVE]! + seatsIn[SeatState.LOCKED]! + sold;
-  return sold * 100 < orphanUntilSold * seats ? mode : "off";
+  return sold * 100 < orphanUntilSold * seats ? orphanMode : "off";
 }
