@@ -8,6 +8,7 @@ import { PRICES_PER_EVENT_MAX } from "./constants.ts";
 import type { LayoutDocument } from "./layout/document.ts";
 import type { Layout } from "./layout/layout.ts";
 import { PackedLayout } from "./layout/packed.ts";
+import { emailKey } from "./names.ts";
 import { jsonBytes, type ORPHAN_MODE, type TypeOf, type WEBHOOK_TYPE } from "./schema.ts";
 import { type ReplyRow, rowInMemory, StoredReplies } from "./stored-replies.ts";
 import { type ZoneAssignmentRow, type ZoneChange, ZoneTable } from "./layout/zones.ts";
@@ -100,6 +101,16 @@ export interface AccountRow {
   /** The tenant whose super admin this account is; null for any other account. */
   readonly superAdminOf: number | null;
   readonly organizationIds: readonly number[];
+  /** Networks of its logins, the latest last; absent before the first. */
+  readonly networks?: readonly KnownNetwork[];
+}
+
+/** A network that an account has logged in from. */
+export interface KnownNetwork {
+  /** Keyed hash of the account and the network, in base64url. */
+  readonly hash: string;
+  /** Milliseconds since 1970: from then on the network is as good as any other. */
+  readonly untilMs: number;
 }
 
 /** A login of an account. It lasts until it is closed or expires. */
@@ -248,7 +259,13 @@ const ROW_BYTES = 1_024;
 /** Tables whose rows differ much in size. */
 const MEASURED: ReadonlySet<TableName> = new Set(["layouts", "schemas", "webhooks"]);
 /** Tables whose rows are also found by other members than their key. */
-const INDEXED: ReadonlySet<TableName> = new Set(["events", "prices", "logins", "replies"]);
+const INDEXED: ReadonlySet<TableName> = new Set([
+  "events",
+  "prices",
+  "accounts",
+  "logins",
+  "replies",
+]);
 /** Stands for a row of a table whose rows all count the same. */
 const ANY_ROW = {};
 
@@ -311,6 +328,10 @@ export class Catalog extends Tables {
   readonly #pricesOfEvent = new Map<string, Map<number, PriceRow>>();
   /** By partition number. */
   readonly #eventOfPartition = new Map<number, EventRow>();
+  /** By `emailKey`. */
+  readonly #accountsOfEmail = new Map<string, readonly AccountRow[]>();
+  /** Networks of all accounts. */
+  knownNetworks = 0;
   /** By the hash of the access token and by the hash of the refresh token. */
   readonly #loginOfHash = new Map<string, LoginRow>();
 
@@ -324,6 +345,11 @@ export class Catalog extends Tables {
     return this.#eventOfPartition.get(partition);
   }
 
+  /** @param key - An `emailKey`. */
+  accountsOf(key: string): readonly AccountRow[] {
+    return this.#accountsOfEmail.get(key) ?? [];
+  }
+
   /** @param sha256 - Of an access or a refresh token. */
   loginOf(sha256: string): LoginRow | undefined {
     return this.#loginOfHash.get(sha256);
@@ -333,6 +359,7 @@ export class Catalog extends Tables {
   put({ table, row }: CatalogPut): void {
     if (table === "events") this.#eventOfPartition.set(row.partition, row);
     if (table === "prices") this.#indexPrice(row);
+    if (table === "accounts") this.#indexAccount(row);
     if (table === "logins") this.#indexLogin(row);
     if (table === "organizations") this.#noteMove(row);
     if (table === "replies") return this.#putReply(rowInMemory(row));
@@ -379,6 +406,7 @@ export class Catalog extends Tables {
     assert(row !== undefined, "only an existing row is removed");
     if (table === "events") this.#eventOfPartition.delete((row as EventRow).partition);
     else if (table === "prices") this.#unindexPrice(row as PriceRow);
+    else if (table === "accounts") this.#unindexAccount(row as AccountRow);
     else if (table === "logins") this.#unindexLogin(row as LoginRow);
     else this.storedReplies.remove(row as ReplyRow);
   }
@@ -392,6 +420,22 @@ export class Catalog extends Tables {
   #putReply(row: ReplyRow): void {
     this.storedReplies.put(row, this.replies.get(row.id));
     this.replies.set(row.id, row);
+  }
+
+  #indexAccount(account: AccountRow): void {
+    const replaced = this.accounts.get(account.id);
+    if (replaced !== undefined) this.#unindexAccount(replaced);
+    const key = emailKey(account.email);
+    this.#accountsOfEmail.set(key, [...this.accountsOf(key), account]);
+    this.knownNetworks += account.networks?.length ?? 0;
+  }
+
+  #unindexAccount({ id, email, networks }: AccountRow): void {
+    const key = emailKey(email);
+    const others = this.accountsOf(key).filter((account) => account.id !== id);
+    if (others.length === 0) this.#accountsOfEmail.delete(key);
+    else this.#accountsOfEmail.set(key, others);
+    this.knownNetworks -= networks?.length ?? 0;
   }
 
   #indexLogin(login: LoginRow): void {

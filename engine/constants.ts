@@ -35,6 +35,8 @@ export const PASSWORD_LENGTH_MIN = 8;
 export const PASSWORD_LENGTH_MAX = 128;
 /** Open logins of one account. */
 export const LOGINS_PER_ACCOUNT_MAX = 1_000;
+/** Networks that an account has logged in from. Beyond it, the one of longest ago is forgotten. */
+export const NETWORKS_PER_ACCOUNT_MAX = 16;
 /** Hold types defined by an organization. */
 export const HOLD_TYPES_MAX = 100;
 export const EXTENSION_SECONDS_MAX = 86_400;

@@ -72,3 +72,8 @@ export function labelKey(label: string): string {
   if (PLAIN.test(label)) return label;
   return composedForm(normalName(label).replace(JOINERS, ""), "NFKC");
 }
+
+/** Addresses with the same key are the same address: the composed form in lower case. */
+export function emailKey(email: string): string {
+  return composedForm(composedForm(email).toLowerCase());
+}

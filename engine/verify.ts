@@ -6,9 +6,10 @@
 import { assert } from "./assert.ts";
 import { TABLES } from "./catalog.ts";
 import { cellOf } from "./cells.ts";
-import { NONE } from "./constants.ts";
+import { NETWORKS_PER_ACCOUNT_MAX, NONE } from "./constants.ts";
 import type { Partition } from "./inventory/partition.ts";
 import { BOOKING_STATES, SeatState } from "./inventory/states.ts";
+import { emailKey } from "./names.ts";
 import type { State } from "./state.ts";
 
 /** @throws Broken with the first violated invariant. */
@@ -136,9 +137,13 @@ function checkOwners({ catalog }: State): void {
 
 function checkLogins({ catalog }: State): void {
   const { accounts, organizations, logins } = catalog;
-  for (const { organizationIds } of accounts.values()) {
+  for (const account of accounts.values()) {
+    const { email, organizationIds, networks = [] } = account;
     const doExist = organizationIds.every((id) => organizations.has(id));
     assert(doExist, "an account belongs to organizations that exist");
+    const isFound = catalog.accountsOf(emailKey(email)).includes(account);
+    assert(isFound, "an account is found by its email");
+    assert(networks.length <= NETWORKS_PER_ACCOUNT_MAX, "the networks of an account are bounded");
   }
   for (const { accountId } of logins.values()) {
     assert(accounts.has(accountId), "a login belongs to an account");

@@ -10,7 +10,7 @@ import type {
   TenantRow,
 } from "../catalog.ts";
 import { command } from "../command.ts";
-import { LOGINS_PER_ACCOUNT_MAX } from "../constants.ts";
+import { LOGINS_PER_ACCOUNT_MAX, NETWORKS_PER_ACCOUNT_MAX } from "../constants.ts";
 import { accountsByEmail, callersOrganization } from "../queries/access.ts";
 import { refuse, Result } from "../results.ts";
 import { LONG, NAME, orNull, TEXT } from "../schema.ts";
@@ -54,11 +54,12 @@ export const ACCOUNT_COMMANDS = {
   /** Opens a login. Removes expired and surplus logins of the account. */
   openLogin: command({
     isInternal: true,
-    members: { accountId: LONG, tokens: LOGIN_TOKENS },
+    members: { accountId: LONG, tokens: LOGIN_TOKENS, network: TEXT },
     refusals: [ENTITY_NOT_FOUND],
-    decide(state, { caller, accountId, tokens }, timeMs) {
+    decide(state, { caller, accountId, tokens, network }, timeMs) {
       const { accounts, logins, nextId: id } = state.catalog;
-      if (!accounts.has(accountId)) {
+      const account = accounts.get(accountId);
+      if (account === undefined) {
         return refuse(ENTITY_NOT_FOUND, "There is no such account.");
       }
       assert(!logins.has(id), "a new login has a new id");
@@ -71,26 +72,24 @@ export const ACCOUNT_COMMANDS = {
       const removes = [...expired, ...surplus].map(
         (login) => ({ table: "logins", key: login.id }) as const,
       );
-      return grantChange(
-        state,
-        caller,
-        { newIds: 1, puts: [{ table: "logins", row }], removes },
-        row,
-      );
+      const puts = putsOfLogin(row, account, network, timeMs);
+      return grantChange(state, caller, { newIds: 1, puts, removes }, row);
     },
   }),
 
   /** Gives a login new tokens; the old ones stop working. */
   renewLogin: command({
     isInternal: true,
-    members: { loginId: LONG, tokens: LOGIN_TOKENS },
+    members: { loginId: LONG, tokens: LOGIN_TOKENS, network: TEXT },
     refusals: [ENTITY_NOT_FOUND],
-    decide(state, { caller, loginId, tokens }) {
+    decide(state, { caller, loginId, tokens, network }, timeMs) {
       const login = state.catalog.logins.get(loginId);
       if (login === undefined) return refuse(ENTITY_NOT_FOUND, NO_LOGIN);
-      assert(state.catalog.accounts.has(login.accountId), "a login belongs to an account");
+      const account = state.catalog.accounts.get(login.accountId);
+      assert(account !== undefined, "a login belongs to an account");
       const row: LoginRow = { ...login, ...tokens };
-      return grantChange(state, caller, { puts: [{ table: "logins", row }] }, row);
+      const puts = putsOfLogin(row, account, network, timeMs);
+      return grantChange(state, caller, { puts }, row);
     },
   }),
 
@@ -106,6 +105,28 @@ export const ACCOUNT_COMMANDS = {
     },
   }),
 };
+
+/**
+ * The login, and its account with the network. The account keeps it, because a login that is closed
+ * leaves no row: its owner must be known after a restart too.
+ */
+function putsOfLogin(
+  row: LoginRow,
+  account: AccountRow,
+  hash: string,
+  timeMs: number,
+): readonly CatalogPut[] {
+  assert(row.accountId === account.id, "a login belongs to its account");
+  const others = (account.networks ?? []).filter(
+    (known) => known.hash !== hash && known.untilMs > timeMs,
+  );
+  const latest = { hash, untilMs: row.refreshExpiresAtMs };
+  const networks = [...others, latest].slice(-NETWORKS_PER_ACCOUNT_MAX);
+  return [
+    { table: "logins", row },
+    { table: "accounts", row: { ...account, networks } },
+  ];
+}
 
 // Rotation of keys: the version rises, and the old key is remembered while it still works.
 

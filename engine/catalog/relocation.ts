@@ -5,7 +5,7 @@
 import type { AccountRow, CatalogPut, OrganizationRow } from "../catalog.ts";
 import type { OrganizationMove } from "../cells.ts";
 import { command } from "../command.ts";
-import { emailKey } from "../queries/access.ts";
+import { accountsByEmail } from "../queries/access.ts";
 import { type LogRecord, RecordType } from "../records.ts";
 import { duplicate, grant, type Refusal, refuse, Result } from "../results.ts";
 import { ANYTHING, LONG, type Shape } from "../schema.ts";
@@ -101,11 +101,8 @@ export const RELOCATION_COMMANDS = {
       const taken = refuseTakenName(state, row, row.name);
       if (taken !== null) return taken;
       const puts: CatalogPut[] = [{ table: "organizations", row }];
-      const byEmail = new Map(
-        [...state.catalog.accounts.values()].map((account) => [emailKey(account.email), account]),
-      );
       for (const account of accounts) {
-        const known = byEmail.get(emailKey(account.email));
+        const [known] = accountsByEmail(state, account.email);
         if (known !== undefined && !isOfTenant(state, known, row.tenantId)) {
           const error = duplicate("email", account.email, "is the address of an existing account");
           return refuse(ACCOUNT_EMAIL_IN_USE, "An account has that email already.", [error]);

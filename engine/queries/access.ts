@@ -12,7 +12,7 @@ import type {
 } from "../catalog.ts";
 import { CART_TTL_SECONDS } from "../constants.ts";
 import { GroupType, type Layout } from "../layout/layout.ts";
-import { composedForm } from "../names.ts";
+import { emailKey } from "../names.ts";
 import { type FieldError, isRefused, type Refusal, refuse, Result } from "../results.ts";
 import type { State } from "../state.ts";
 import type { ReplyRow } from "../stored-replies.ts";
@@ -167,13 +167,7 @@ export function holdTypesOf({ holdTypes }: OrganizationRow): readonly HoldTypeRo
   return [...BUILT_IN_HOLD_TYPES.filter(({ name }) => !own.has(name)), ...holdTypes];
 }
 
-/** Addresses with the same key are the same address: the composed form in lower case. */
-export function emailKey(email: string): string {
-  return composedForm(composedForm(email).toLowerCase());
-}
-
-/** Cost: O(accounts). */
-export function accountsByEmail(state: State, email: string): AccountRow[] {
-  const key = emailKey(email);
-  return [...state.catalog.accounts.values()].filter((account) => emailKey(account.email) === key);
+/** Cost: constant. */
+export function accountsByEmail({ catalog }: State, email: string): readonly AccountRow[] {
+  return catalog.accountsOf(emailKey(email));
 }

@@ -1,6 +1,6 @@
 /**
- * How many requests with one key, and how many booking calls with it for one event, an organization
- * lets through per second. Both limits are off unless the organization has set them.
+ * Rate limits of an organization: requests per second with one key, and booking calls with it for
+ * one event. Both are off unless the organization has set them.
  */
 import { keepRecent } from "../../engine/bounds.ts";
 import type { Caller } from "../../engine/bodies.ts";

@@ -1,7 +1,7 @@
 /**
- * Logins of accounts: two random tokens each. The store keeps only their hashes. A refresh token
- * also says which login it is of, and is signed. So one that was replaced before is recognized:
- * either the client or a thief has a newer one, and the login ends for both.
+ * Logins of accounts: two random tokens each. The store keeps only their hashes. A refresh token is
+ * signed and names its login, so a replaced one is recognized: the client or a thief has a newer
+ * one, and the login ends for both.
  */
 import { randomBytes } from "node:crypto";
 import { hash, verify } from "@node-rs/argon2";
@@ -9,9 +9,10 @@ import { FairQueue } from "../../engine/bounds.ts";
 import type { Caller, LoginTokens } from "../../engine/bodies.ts";
 import type { AccountRow, LoginRow } from "../../engine/catalog.ts";
 import type { Engine, Outcome } from "../../engine/engine.ts";
-import { accountsByEmail, emailKey } from "../../engine/queries/access.ts";
+import { emailKey } from "../../engine/names.ts";
+import { accountsByEmail } from "../../engine/queries/access.ts";
 import { ActorKind } from "../../engine/records.ts";
-import { isGranted, isRefused } from "../../engine/results.ts";
+import { isGranted, isRefused, Result } from "../../engine/results.ts";
 import { networkOf, sourceOf } from "../http/client-address.ts";
 import { isSame, type Keys, sha256 } from "./keys.ts";
 import { Throttle } from "./limits.ts";
@@ -19,14 +20,16 @@ import { Throttle } from "./limits.ts";
 const TOKEN_LIFETIME_MS = 3_600_000;
 const REFRESH_LIFETIME_MS = 30 * 24 * 3_600_000;
 const TOKEN_BYTES = 32;
+/** 128 bits in base64url. */
+const NETWORK_HASH_LENGTH = 22;
 /** Id of the login, random characters, signature. */
 const REFRESH_TOKEN = /^((\d{1,16})\.[\w-]{43})\.([\w-]{43})$/;
 /** For one account from one network, within a minute. */
 const WRONG_PASSWORDS_MAX = 5;
-/** For one account from all networks that it has not logged in from lately, within a minute. */
+/** For one account from all unknown networks together, within a minute. */
 export const WRONG_PASSWORDS_OF_ALL_MAX = 100;
 
-/** An account that has just logged in, and its tokens. */
+/** A new or renewed login. */
 export interface Opened {
   readonly account: AccountRow;
   readonly token: string;
@@ -51,13 +54,12 @@ export class Logins {
   readonly #engine: Engine;
   readonly #passwords: Passwords;
   readonly #keys: Keys;
-  /** By network and account. */
+  /** By account and network; names of all counts are hashes, so their memory is bounded. */
   readonly #byNetwork = new Throttle(WRONG_PASSWORDS_MAX);
   readonly #byAccount = new Throttle(WRONG_PASSWORDS_OF_ALL_MAX);
   readonly #byAddress: Throttle;
   /** Networks with a wrong password within the last minute. */
   readonly #suspects = new Throttle(1);
-  readonly #known = new KnownNetworks();
   /** Logins that ended because a refresh token was used twice. */
   revoked = 0;
 
@@ -69,15 +71,15 @@ export class Logins {
     this.#byAddress = byAddress;
   }
 
-  /** Accounts, pairs of network and account, and addresses whose wrong passwords are remembered. */
+  /** Entries of the counts of wrong passwords. */
   get throttled(): { readonly accounts: number; readonly addresses: number } {
     const accounts = this.#byAccount.count + this.#byNetwork.count;
     return { accounts, addresses: this.#byAddress.count + this.#suspects.count };
   }
 
-  /** Pairs of an account and a network that it has logged in from. */
+  /** Networks of all accounts. */
   get knownNetworks(): number {
-    return this.#known.count;
+    return this.#engine.state.catalog.knownNetworks;
   }
 
   /**
@@ -90,12 +92,15 @@ export class Logins {
     { username, password }: { readonly username: string; readonly password: string },
     address: string,
   ): Promise<Opened | LoginRefusal> {
-    const key = emailKey(username);
-    const nowMs = this.#engine.nowMs();
+    const key = sha256(emailKey(username));
     const network = networkOf(address);
-    const isKnown = this.#known.has(key, network, nowMs);
+    const [account] = accountsByEmail(this.#engine.state, username);
+    // For no account too: a refusal must not tell by its time whether the account exists.
+    const networkHash = this.#hashOf(account?.id ?? 0, network);
+    const isKnown = account !== undefined && this.#knows(account, networkHash);
+    const own = `${key} ${network}`;
     const counts: readonly (readonly [Throttle, string])[] = [
-      [this.#byNetwork, `${network} ${key}`],
+      [this.#byNetwork, own],
       ...(isKnown
         ? []
         : ([
@@ -103,51 +108,63 @@ export class Logins {
             [this.#byAddress, sourceOf(address)],
           ] as const)),
     ];
-    if (!counts.every(([count, name]) => count.admits(name, nowMs))) return LoginRefusal.THROTTLED;
-    // Counted before the password is checked, so that simultaneous guesses count too.
-    for (const [count, name] of counts) count.failed(name, nowMs);
-    const place = { standing: this.#standingOf(network, isKnown, nowMs), network };
-    // Looked up when its turn comes: a refusal must cost little, and not tell whether it exists.
-    const find = () => accountsByEmail(this.#engine.state, username)[0];
-    const isRight = await this.#passwords.isRight(
-      () => find()?.passwordHash ?? null,
-      password,
-      place,
-    );
-    const account = isRight === true ? find() : undefined;
-    if (isRight !== null && account === undefined) {
+    const admits = () => counts.every(([count, name]) => count.admits(name, this.#engine.nowMs()));
+    if (!admits()) return LoginRefusal.THROTTLED;
+    const place = { standing: this.#standingOf(network, isKnown), network };
+    const hashAtItsTurn = () => {
+      // Guesses before this one in the queue may have used up a count.
+      if (!admits()) return undefined;
+      for (const [count, name] of counts) count.failed(name, this.#engine.nowMs());
+      return this.#engine.state.catalog.accounts.get(account?.id ?? 0)?.passwordHash ?? null;
+    };
+    const isRight = await this.#passwords.isRight(hashAtItsTurn, password, place);
+    if (isRight === null) return LoginRefusal.BUSY;
+    if (isRight === undefined) return LoginRefusal.THROTTLED;
+    if (!isRight || account === undefined) {
       if (!isKnown) this.#suspects.failed(network, this.#engine.nowMs());
       return LoginRefusal.WRONG;
     }
     // Not forgiven but taken back: one good account must not pay for guesses at others.
     for (const [count, name] of counts) count.withdraw(name);
-    if (account === undefined) return LoginRefusal.BUSY;
-    this.#byNetwork.forgive(`${network} ${key}`);
-    this.#known.add(key, network, nowMs);
+    this.#byNetwork.forgive(own);
     const fresh = this.#newTokens(this.#engine.state.catalog.nextId);
-    const caller = callerOf(account);
-    const login = { accountId: account.id, tokens: fresh.hashes };
-    const outcome = this.#engine.submit({ kind: "openLogin", caller, ...login });
+    const outcome = this.#engine.submit({
+      kind: "openLogin",
+      caller: callerOf(account),
+      accountId: account.id,
+      tokens: fresh.hashes,
+      network: networkHash,
+    });
     return this.#opened(account, fresh, outcome);
   }
 
-  #standingOf(network: string, isKnown: boolean, nowMs: number): Standing {
+  #knows({ networks = [] }: AccountRow, networkHash: string): boolean {
+    const nowMs = this.#engine.nowMs();
+    return networks.some((known) => known.hash === networkHash && known.untilMs > nowMs);
+  }
+
+  /** Keyed, and another one for each account: rows do not tell the networks, or equal ones. */
+  #hashOf(accountId: number, network: string): string {
+    return this.#keys.sign(`network\n${accountId}\n${network}`).slice(0, NETWORK_HASH_LENGTH);
+  }
+
+  #standingOf(network: string, isKnown: boolean): Standing {
     if (isKnown) return Standing.KNOWN;
-    return this.#suspects.admits(network, nowMs) ? Standing.NEW : Standing.SUSPECT;
+    return this.#suspects.admits(network, this.#engine.nowMs()) ? Standing.NEW : Standing.SUSPECT;
   }
 
   /**
    * Replaces the tokens; the old ones stop working, and using one again ends the login. The network
-   * becomes a known one, as after a login: so a restart, which forgets them, seldom matters.
+   * becomes a known one, as after a login.
    */
   refresh(refreshToken: string, address: string): Opened | LoginRefusal {
     const found = this.#findRefresh(refreshToken);
     if (found === null) return this.#refuseReplaced(refreshToken);
     const { account, login } = found;
-    this.#known.add(emailKey(account.email), networkOf(address), this.#engine.nowMs());
     const fresh = this.#newTokens(login.id);
     const caller = callerOf(account);
-    const renewed = { loginId: login.id, tokens: fresh.hashes };
+    const network = this.#hashOf(account.id, networkOf(address));
+    const renewed = { loginId: login.id, tokens: fresh.hashes, network };
     const outcome = this.#engine.submit({ kind: "renewLogin", caller, ...renewed });
     return this.#opened(account, fresh, outcome);
   }
@@ -223,8 +240,12 @@ export class Logins {
     { token, refreshToken }: FreshTokens,
     outcome: Outcome<LoginRow>,
   ): Opened | LoginRefusal {
+    // Deleted while its password was checked.
+    if (outcome.refused === Result.ENTITY_NOT_FOUND) return LoginRefusal.WRONG;
     if (isRefused(outcome)) return LoginRefusal.UNAVAILABLE;
-    return { account, token, refreshToken };
+    // Its row has changed: the network is among its networks.
+    const row = this.#engine.state.catalog.accounts.get(account.id)!;
+    return { account: row, token, refreshToken };
   }
 }
 
@@ -233,56 +254,16 @@ function callerOf(account: AccountRow): Caller {
   return { actor, tenantId: account.superAdminOf ?? 0, organizationId: 0 };
 }
 
-// Networks that accounts have logged in from. Kept in memory alone: an account that logs in or
-// refreshes after a restart is known again, and until then a network without a wrong password has
-// places that guesses do not use up.
-
-/** How long a network is known after the last login from there: milliseconds. */
-const KNOWN_MS = 30 * 24 * 3_600_000;
-/** Beyond it, the one without a login for longest is forgotten. */
-export const NETWORKS_PER_ACCOUNT_MAX = 16;
-export const KNOWN_NETWORKS_MAX = 100_000;
-
-export class KnownNetworks {
-  /** By account and network, when it logged in last; the one that did least recently first. */
-  readonly #byAccount = new Map<string, Map<string, number>>();
-  count = 0;
-
-  has(account: string, network: string, nowMs: number): boolean {
-    const atMs = this.#byAccount.get(account)?.get(network);
-    return atMs !== undefined && nowMs - atMs < KNOWN_MS;
-  }
-
-  add(account: string, network: string, nowMs: number): void {
-    const networks = this.#byAccount.get(account) ?? new Map<string, number>();
-    this.#byAccount.delete(account);
-    this.#byAccount.set(account, networks);
-    if (!networks.delete(network)) this.count += 1;
-    networks.set(network, nowMs);
-    if (networks.size > NETWORKS_PER_ACCOUNT_MAX) this.#forgetOldest(account);
-    const [first] = this.count > KNOWN_NETWORKS_MAX ? this.#byAccount.keys() : [];
-    if (first !== undefined) this.#forgetOldest(first);
-  }
-
-  #forgetOldest(account: string): void {
-    const networks = this.#byAccount.get(account)!;
-    const [oldest] = networks.keys();
-    networks.delete(oldest!);
-    this.count -= 1;
-    if (networks.size === 0) this.#byAccount.delete(account);
-  }
-}
-
 // Password hashes: argon2id with the parameters of OWASP's password storage cheat sheet. There are
 // two lanes, so logins do not delay the creation of organizations. Each hashes one password at a
 // time, because hashing takes a thread of the pool that the syncs of the log need too.
 
 const PARAMETERS = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
-/** Of each standing. A password takes about 20 ms. */
+/** Of each standing. A check takes 10 to 20 ms. */
 export const CHECKS_MAX = 100;
 export const HASHES_MAX = 20;
 
-/** What is known of a network that a password comes from. Each standing has places of its own. */
+/** Trust in the network of a login. Each standing has places of its own. */
 export const Standing = {
   /** The account has logged in from there lately. */
   KNOWN: 0,
@@ -321,23 +302,23 @@ export class Lane {
   readonly #tasksMax: number;
   readonly #queues = new Map(Object.values(Standing).map((standing) => [standing, queue()]));
   #turn = 0;
-  /** Standing of the task that runs. */
+  /** Of the running task. */
   #running: Standing | null = null;
   /** Tasks that have not ended. */
   count = 0;
   /** Tasks without a place, or that lost it. */
   refused = 0;
 
-  /** @param tasksMax - Tasks of each standing that wait or run. */
+  /** @param tasksMax - Waiting and running tasks of each standing. */
   constructor(tasksMax: number) {
     this.#tasksMax = tasksMax;
   }
 
   /**
-   * Waits for the turn of the network. Where all places are taken, the task takes that of the latest
-   * one from the network with most of them, unless its own has as many.
+   * Waits for the turn of the network. A full queue displaces the latest task of the network with
+   * most tasks, unless its own has as many.
    *
-   * @returns Null without a place. Cost: O(tasks that wait).
+   * @returns Null without a place. Cost: O(waiting tasks).
    */
   run<Value>(task: () => Promise<Value>, place: Place = ANY_PLACE): Promise<Value | null> {
     const { standing, network } = place;
@@ -405,13 +386,18 @@ export class Passwords {
 
   /**
    * @param hashOf - Called when its turn comes. Null for an unknown account: takes as long, and is
-   *   always wrong.
-   * @returns Null when too many wait.
+   *   always wrong. Undefined ends the check at once.
+   * @returns Null when too many wait; undefined when `hashOf` ended the check.
    */
-  isRight(hashOf: () => string | null, password: string, place?: Place): Promise<boolean | null> {
+  isRight(
+    hashOf: () => string | null | undefined,
+    password: string,
+    place?: Place,
+  ): Promise<boolean | null | undefined> {
     return this.checks.run(async () => {
-      this.#decoy ??= hash("a password that nobody has", PARAMETERS);
       const passwordHash = hashOf();
+      if (passwordHash === undefined) return undefined;
+      this.#decoy ??= hash("a password that nobody has", PARAMETERS);
       const isRight = await verify(passwordHash ?? (await this.#decoy), password);
       return isRight && passwordHash !== null;
     }, place);

@@ -186,7 +186,7 @@ function catalogState() {
   world.must("assignZones", caller, { schemaId, body: { seats } });
   world.must("cloneSchema", caller, { schemaId, cloneId: CLONE });
   const [accountId] = engine.state.catalog.accounts.keys();
-  world.must("openLogin", caller, { accountId: accountId!, tokens: TOKENS });
+  world.must("openLogin", caller, { accountId: accountId!, tokens: TOKENS, network: "home" });
   return engine.state;
 }
 
@@ -207,6 +207,18 @@ test.each<[invariant: string, corrupt: (catalog: Catalog) => unknown]>([
   [
     "an account belongs to organizations that exist",
     ({ accounts }) => changeFirst(accounts, { organizationIds: [999] }),
+  ],
+  [
+    "an account is found by its email",
+    ({ accounts }) => changeFirst(accounts, { email: "other@house.example" }),
+  ],
+  [
+    "the networks of an account are bounded",
+    (catalog) => {
+      const [account] = catalog.accounts.values();
+      const networks = Array.from({ length: 17 }, () => ({ hash: "", untilMs: 0 }));
+      catalog.put({ table: "accounts", row: { ...account!, networks } });
+    },
   ],
   ["a login belongs to an account", ({ logins }) => changeFirst(logins, { accountId: 999 })],
   ["a schema has a venue of its owner", ({ venues }) => loseFirst(venues)],

@@ -1,8 +1,9 @@
 /** Organizations: who may become their administrator, and their settings. */
 import { expect, test } from "vitest";
 import type { AccountRow } from "../../../engine/catalog.ts";
-import { LOGINS_PER_ACCOUNT_MAX } from "../../../engine/constants.ts";
-import { accountsByEmail, emailKey } from "../../../engine/queries/access.ts";
+import { LOGINS_PER_ACCOUNT_MAX, NETWORKS_PER_ACCOUNT_MAX } from "../../../engine/constants.ts";
+import { emailKey } from "../../../engine/names.ts";
+import { accountsByEmail } from "../../../engine/queries/access.ts";
 import { Result } from "../../../engine/results.ts";
 import { checkState } from "../../../engine/verify.ts";
 import { administratorOf, Bench, organizationOf, START_MS, World } from "../../support/engine.ts";
@@ -255,7 +256,7 @@ test("an account is deleted with its only organization, and its email is free ag
   const { tenant, caller } = world;
   const email = "organization@house.example";
   const account = accountOf(world, email)!;
-  world.must("openLogin", caller, { accountId: account.id, tokens: TOKENS });
+  world.must("openLogin", caller, { accountId: account.id, tokens: TOKENS, network: "home" });
   world.must("deleteOrganization", tenant, { organizationId: caller.organizationId });
   expect(accountOf(world, email)).toBeUndefined();
   expect(world.engine.state.catalog.logins.size).toBe(0);
@@ -329,11 +330,13 @@ test("a login is opened, renewed in place, and closed only once", () => {
   const login = bench.must("openLogin", tenant, {
     accountId: 2,
     tokens: tokens("first", START_MS + 10),
+    network: "home",
   });
   expect(logins.get(login.id)).toMatchObject({ accountId: 2, tokenSha256: "token first" });
   const renewed = bench.must("renewLogin", tenant, {
     loginId: login.id,
     tokens: tokens("second", START_MS + 20),
+    network: "home",
   });
   expect(renewed).toMatchObject({ id: login.id, accountId: 2, refreshSha256: "refresh second" });
   expect(logins.size).toBe(1);
@@ -341,7 +344,11 @@ test("a login is opened, renewed in place, and closed only once", () => {
   expect(logins.size).toBe(0);
   for (const outcome of [
     bench.submit("closeLogin", tenant, { loginId: login.id }),
-    bench.submit("renewLogin", tenant, { loginId: login.id, tokens: tokens("third", START_MS) }),
+    bench.submit("renewLogin", tenant, {
+      loginId: login.id,
+      tokens: tokens("third", START_MS),
+      network: "home",
+    }),
   ]) {
     expect(outcome.refused).toBe(Result.ENTITY_NOT_FOUND);
   }
@@ -351,7 +358,11 @@ test("logins that a caller opens with the same hashes can be closed", () => {
   const bench = new Bench();
   const tenant = bench.createTenant();
   const open = () =>
-    bench.must("openLogin", tenant, { accountId: 2, tokens: tokens("same", START_MS + 10) }).id;
+    bench.must("openLogin", tenant, {
+      accountId: 2,
+      tokens: tokens("same", START_MS + 10),
+      network: "home",
+    }).id;
   for (const loginId of [open(), open()]) {
     expect(() => checkState(bench.engine.state)).not.toThrow();
     bench.must("closeLogin", tenant, { loginId });
@@ -365,8 +376,8 @@ test("opening a login removes the expired logins of the same account, and no oth
   bench.createTenant("Other");
   const [first, second] = [...bench.engine.state.catalog.accounts.keys()];
   const open = (accountId: number, name: string, endsMs: number) =>
-    bench.must("openLogin", tenant, { accountId, tokens: tokens(name, endsMs) });
-  const nobody = { accountId: 99, tokens: tokens("nobody", START_MS + 10) };
+    bench.must("openLogin", tenant, { accountId, tokens: tokens(name, endsMs), network: "home" });
+  const nobody = { accountId: 99, tokens: tokens("nobody", START_MS + 10), network: "home" };
   expect(bench.submit("openLogin", tenant, nobody).refused).toBe(Result.ENTITY_NOT_FOUND);
   open(first!, "over", START_MS + 10);
   open(first!, "alive", START_MS + 11);
@@ -384,12 +395,57 @@ test("an account has a thousand logins at most: the oldest is closed for the nex
   const { accounts, logins } = bench.engine.state.catalog;
   const [first, second] = [...accounts.keys()];
   const open = (accountId: number, name: string) =>
-    bench.must("openLogin", tenant, { accountId, tokens: tokens(name, START_MS + 10) }).id;
+    bench.must("openLogin", tenant, {
+      accountId,
+      tokens: tokens(name, START_MS + 10),
+      network: "home",
+    }).id;
   const other = open(second!, "other");
   const ids = Array.from({ length: LOGINS_PER_ACCOUNT_MAX }, (_, i) => open(first!, `login ${i}`));
   expect(logins.size).toBe(LOGINS_PER_ACCOUNT_MAX + 1);
   const newest = open(first!, "newest");
   expect([...logins.keys()]).toEqual([other, ...ids.slice(1), newest]);
+});
+
+test("a 17th network of an account → the one of longest ago is forgotten", () => {
+  const bench = new Bench();
+  const tenant = bench.createTenant();
+  const { catalog } = bench.engine.state;
+  const [accountId] = catalog.accounts.keys();
+  const open = (network: string, endsMs = START_MS + 10) =>
+    bench.must("openLogin", tenant, { accountId: accountId!, tokens: tokens("", endsMs), network });
+  const networks = () => catalog.accounts.get(accountId!)!.networks!.map(({ hash }) => hash);
+  for (let i = 0; i < NETWORKS_PER_ACCOUNT_MAX; i++) open(`network ${i}`);
+  expect([networks().length, catalog.knownNetworks]).toEqual([16, 16]);
+  open("network 0");
+  open("new");
+  expect(networks()).not.toContain("network 1");
+  expect(networks().slice(-2)).toEqual(["network 0", "new"]);
+  expect(catalog.knownNetworks).toBe(16);
+  checkState(bench.engine.state);
+  // Those that have ended go with the next login.
+  bench.clock.timeMs += 10;
+  open("later", START_MS + 20);
+  expect([networks(), catalog.knownNetworks]).toEqual([["later"], 1]);
+  bench.must("closeLogin", tenant, { loginId: [...catalog.logins.keys()][0]! });
+  expect(networks()).toEqual(["later"]);
+});
+
+test("a renewed login → its network is known until the new refresh token ends", () => {
+  const bench = new Bench();
+  const tenant = bench.createTenant();
+  const { catalog } = bench.engine.state;
+  const first = { accountId: 2, tokens: tokens("a", START_MS + 10), network: "home" };
+  const { id: loginId } = bench.must("openLogin", tenant, first);
+  bench.must("renewLogin", tenant, {
+    loginId,
+    tokens: tokens("b", START_MS + 20),
+    network: "office",
+  });
+  expect(catalog.accounts.get(2)?.networks).toEqual([
+    { hash: "home", untilMs: START_MS + 10 },
+    { hash: "office", untilMs: START_MS + 20 },
+  ]);
 });
 
 // Key rotation: the version increases, and the previous key stays valid for its grace period.

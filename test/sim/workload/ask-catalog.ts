@@ -143,7 +143,8 @@ export function askAccounts(scene: Scene, house: House): Ask | null {
         refreshSha256: `refresh ${name}`,
         refreshExpiresAtMs: 4_000_000_000_000,
       };
-      return { command: commandOf("openLogin", NOBODY, { accountId: account, tokens }) };
+      const network = `network ${random.below(20)}`;
+      return { command: commandOf("openLogin", NOBODY, { accountId: account, tokens, network }) };
     }
   }
 }
