@@ -263,6 +263,9 @@ export class Dispatch implements Front<Match>, CommandFront {
       const isForeign = ({ field }: FieldError) => !exchange.envelope.includes(field);
       bodyErrors = [...bodyErrors, ...unknown.filter(isForeign)];
     }
+    if (bodyErrors.length > 0 && route.errorsOf !== undefined) {
+      bodyErrors = withOthers(bodyErrors, route.errorsOf(services, body));
+    }
     if (params.errors.length + query.errors.length + bodyErrors.length > 0) {
       return refuseInvalid([...params.errors, ...query.errors, ...bodyErrors]);
     }
@@ -601,4 +604,13 @@ export class Idempotency implements KeyedRequests {
   end({ id }: FirstOfKey): void {
     this.#inFlight.delete(id);
   }
+}
+
+/** One error for a field: the first. */
+function withOthers(
+  errors: readonly FieldError[],
+  others: readonly FieldError[],
+): readonly FieldError[] {
+  const fields = new Set(errors.map(({ field }) => field));
+  return [...errors, ...others.filter(({ field }) => !fields.has(field))];
 }

@@ -3,6 +3,7 @@
  * rows, so a path is written down in one place.
  */
 import type { Caller } from "../../engine/bodies.ts";
+import type { FieldError } from "../../engine/results.ts";
 import type { Shape, TypeOf } from "../../engine/schema.ts";
 import { Access, type Ticket } from "../auth/access.ts";
 import type { Answer, Problem } from "../http/answers.ts";
@@ -100,6 +101,11 @@ export interface RouteRow<
    * body that must take the general way.
    */
   readonly readBody?: (bytes: Buffer) => Body | null;
+  /**
+   * Errors that the handler would find in the state, to be reported beside those of the shape. Not
+   * called for a body of the right shape: its handler may have to repeat a stored reply.
+   */
+  readonly errorsOf?: (services: Services, body: unknown) => readonly FieldError[];
   /**
    * What the request asks for, when other bytes may ask for the same: a repetition with its
    * `Idempotency-Key` is recognized by this text.

@@ -9,7 +9,7 @@ import {
   holdTypesOf,
   tenantsOrganization,
 } from "../../engine/queries/access.ts";
-import { isRefused, refuseInvalid } from "../../engine/results.ts";
+import { type FieldError, isRefused, refuseInvalid } from "../../engine/results.ts";
 import {
   BOOLEAN,
   EMAIL,
@@ -62,12 +62,21 @@ const ORGANIZATION_WITH_USER = object({
 });
 const { body: passwordErrors } = checksOf({ body: object({ password: PASSWORD }) });
 
+/** An account that exists keeps its password, so any is taken with its email. */
+function passwordErrorsOf({ engine }: Services, body: unknown): readonly FieldError[] {
+  if (typeof body !== "object" || body === null) return [];
+  const { email, password } = body as Record<string, unknown>;
+  if (typeof email === "string" && accountsByEmail(engine.state, email).length > 0) return [];
+  return passwordErrors({ password });
+}
+
 export const ORGANIZATION_ROUTES: readonly Route[] = [
   route(BASE, "POST /api/private/management/v2.0/organizations/", {
     body: ORGANIZATION_WITH_USER,
     answers: { 201: NEW_ORGANIZATION },
     problems: problemsOf("createOrganization"),
     isConfidential: true,
+    errorsOf: passwordErrorsOf,
     handle: async ({ services, caller, head, body: sent }) => {
       const { password, email, firstName, lastName, ...body } = sent;
       let passwordHash = "";

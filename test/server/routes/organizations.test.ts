@@ -121,6 +121,21 @@ test.each(INVALID)("a new organization is refused: %s", async (_, changes, error
   expect(unchanged.digest).toBe(before);
 });
 
+test("wrong fields and a weak password → one answer with all errors", async () => {
+  const fields = { email: "ada.example", firstName: "", type: "CLUB", password: "hunter2" };
+  const reply = await create(unchanged, fields);
+  expectProblem(reply, invalid("type ENUM", "email FORMAT", "firstName SIZE", "password SIZE"));
+  expect(reply.text).not.toContain("hunter2");
+  const typed = await create(unchanged, { firstName: "", password: 7 });
+  expectProblem(typed, invalid("firstName SIZE", "password TYPE"));
+  const own = { email: accountsOf(unchanged).at(-1)!.email, firstName: "", password: "short" };
+  expectProblem(await create(unchanged, own), invalid("firstName SIZE"));
+  const { tenantToken: key } = unchanged;
+  for (const body of [[], null, 7]) {
+    expect((await unchanged.post(ORGANIZATIONS, body, { key })).status).toBe(400);
+  }
+});
+
 test("a name that the tenant already has is refused before an account is created", async () => {
   const server = new TestServer();
   const before = server.digest;
