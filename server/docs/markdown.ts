@@ -69,7 +69,8 @@ export function renderMarkdown(text: string, links: Links): Rendered {
     ],
     renderer: {
       heading({ tokens, depth: level, text: source }: Tokens.Heading): string {
-        const html = this.parser.parseInline(tokens);
+        const inline = this.parser.parseInline(tokens);
+        const html = inline.includes("<") ? inline : breakable(inline);
         const heading = { level, text: source.replaceAll("`", ""), id: slugOf(source) };
         headings.push(heading);
         return `<h${level} id="${heading.id}">${html}</h${level}>\n`;
@@ -81,12 +82,12 @@ export function renderMarkdown(text: string, links: Links): Rendered {
         return `<img src="${escapeHtml(links.target(href))}" alt="${escapeHtml(alt)}">`;
       },
       codespan({ text: code }: Tokens.Codespan): string {
-        // A long path breaks after a slash.
-        const html = `<code>${escapeHtml(code).replaceAll(/(?<=\w\/|\}\/)(?=.)/g, "<wbr>")}</code>`;
+        const html = `<code>${breakable(escapeHtml(code))}</code>`;
         const href = links.code(code);
         return href === null ? html : `<a href="${href}">${html}</a>`;
       },
-      // In a box of its own, which scrolls where the table is wider than the page.
+      // In a box of its own, for the scroll bar of a wide table. On a phone the cells of a row stand
+      // below each other, each with the label of its column.
       table({ header, rows }: Tokens.Table): string {
         const inline = ({ tokens }: Tokens.TableCell) => this.parser.parseInline(tokens);
         const head = header.map((cell) => {
@@ -94,7 +95,11 @@ export function renderMarkdown(text: string, links: Links): Rendered {
           return cell.text === "" ? "<td></td>" : `<th>${inline(cell)}</th>`;
         });
         const body = rows.map((row) => {
-          const cells = row.map((cell) => `<td>${inline(cell)}</td>`);
+          const cells = row.map((cell, i) => {
+            const label = header.length > 2 && i > 0 ? header[i]!.text.replaceAll("`", "") : "";
+            const attribute = label === "" ? "" : ` data-label="${escapeHtml(label)}"`;
+            return `<td${attribute}>${inline(cell)}</td>`;
+          });
           return `<tr>${cells.join("")}</tr>\n`;
         });
         const parts = `<thead><tr>${head.join("")}</tr></thead><tbody>${body.join("")}</tbody>`;
@@ -111,7 +116,12 @@ export function renderMarkdown(text: string, links: Links): Rendered {
   return { html: marked.parser(grouped(marked.lexer(text))), headings };
 }
 
-/** Joins blocks of code that follow each other, each in another language of the alternatives. */
+/** Long paths break after a slash, error codes after an underscore. */
+function breakable(html: string): string {
+  return html.replaceAll(/(?<=\w\/|\}\/|[A-Z]_)(?=.)/g, "<wbr>");
+}
+
+/** Joins successive blocks of code, each in another language of the alternatives. */
 function grouped(tokens: readonly Token[]): Token[] {
   const groups: Token[][] = [];
   for (const token of tokens.filter(({ type }) => type !== "space")) {

@@ -45,7 +45,7 @@ function referencePage(): string {
   return htmlDocument(REFERENCE.title, REFERENCE.path, body);
 }
 
-/** Where the files are served, by their names without folders. */
+/** Paths of the files on the server, by file name without folder. */
 const PATHS: ReadonlyMap<string, string> = new Map(
   [
     ...SOURCES.map(({ file, path }) => [file, path] as const),
