@@ -20,7 +20,7 @@ import { Stage } from "./stalls/stage.ts";
 
 const STALL_MS_MAX = 50;
 const BESIDE_MS_MAX = 100;
-/** What follows an answer is done in slices, by the sweep of the store. */
+/** Deferred work after an answer: the sweep of the store does it in slices. */
 const AFTERMATH_MS = isTrial ? 700 : 1_500;
 /** The monitor notices a stall after it. */
 const NOTICE_MS = 5;

@@ -1,6 +1,6 @@
 /**
- * `npm run bench:stream`: what clients that follow an event cost an on-sale, and how soon they have
- * its changes, beside a server that only publishes; and the memory of idle WebSockets.
+ * `npm run bench:stream`: the cost of an event's followers for an on-sale, and their delay, beside
+ * a server that only publishes; and the memory of idle WebSockets.
  */
 import { syntheticEvent } from "./contenders/contender.ts";
 import { startServer } from "./contenders/frontrow.ts";
@@ -50,9 +50,9 @@ interface Round {
 interface Row {
   readonly name: string;
   readonly rounds: readonly Round[];
-  /** How much higher the peak of the server's memory is with clients; null when unknown. */
+  /** Rise of the server's peak memory through the clients; null when unknown. */
   readonly peakMiB: number | null;
-  /** How soon fewer clients have the changes. */
+  /** Delays with fewer clients. */
   readonly fewer: readonly { readonly clients: number; readonly followings: AllFollowings }[];
 }
 

@@ -79,8 +79,8 @@ export interface Proxy {
 }
 
 /**
- * Passes everything on, but makes up the changes: a load generator that books so fast would take
- * the processor from the browser that is measured.
+ * Passes everything on, but makes up the changes: a load generator at that rate would take the
+ * processor from the measured browser.
  */
 export async function startProxy({ url, seatIds }: StagedEvent): Promise<Proxy> {
   const listeners = new Set<http.ServerResponse>();

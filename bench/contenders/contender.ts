@@ -1,11 +1,11 @@
-/** What the benchmark needs from each server, and an event for servers without layouts. */
+/** Interface of a compared server, and an event for servers without layouts. */
 import { randomUUID } from "node:crypto";
 import type { EventOnSale, Mix, Target } from "../load/plan.ts";
 
 export interface Contender {
   readonly name: string;
   readonly mixes: readonly Mix[];
-  /** @returns The command that installs what is missing on this machine; null when nothing is. */
+  /** @returns The command to install a missing program on this machine; null when nothing is. */
   readonly missing: () => string | null;
   /** @param folder - Empty, for this contender only. */
   readonly start: (folder: string) => Promise<RunningContender>;

@@ -31,7 +31,7 @@ export interface Standby extends RunningProgram {
 /** The name of the cell. */
 export const CELL = "bench";
 
-/** @returns The command that installs what is missing; null when nothing is. */
+/** @returns The command to install a missing program; null when nothing is. */
 export function missingEtcd(): string | null {
   return isInstalled("etcd") ? null : "apt-get install etcd-server";
 }

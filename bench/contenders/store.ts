@@ -1,4 +1,4 @@
-/** What the fastify service needs from its database, and the state changes of a seat. */
+/** Interface between the fastify service and its database, and the state changes of a seat. */
 import type { BookingKind } from "../load/wire.ts";
 
 export interface Booking {

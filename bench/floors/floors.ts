@@ -73,7 +73,7 @@ export async function writeTimes(
   return { p50Ms: at(0.5), p99Ms: at(0.99) };
 }
 
-// How much work the processors do together. Virtual machines may count two threads of one core as
+// Combined work of the processors. Virtual machines may count two threads of one core as
 // two processors; what runs beside the engine's thread then slows it down.
 
 const BUSY_WORK = new URL("./busy-work.js", import.meta.url);

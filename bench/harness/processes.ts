@@ -191,7 +191,7 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** Whether the folders of `PATH` have the program. */
+/** True when a folder of `PATH` has the program. */
 export function isInstalled(name: string): boolean {
   return spawnSync(name, ["--version"]).error === undefined;
 }

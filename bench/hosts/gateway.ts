@@ -1,9 +1,9 @@
 /**
  * `npm run bench:gateway`: durable two-seat locks over HTTP, straight to the engine and through a
- * gateway on the same machine, in interleaved rounds. It shows what a request that came through a
- * gateway costs the one thread of the engine, and what is left of the throughput when both share
- * the cores. As many locks in flight over one command socket show what deciding and the log cost
- * that thread: a gateway can add to it, never take from it.
+ * gateway on the same machine, in interleaved rounds. It shows the cost of a request through a
+ * gateway for the one thread of the engine, and the remaining throughput when both share the cores.
+ * As many locks in flight over one command socket show the cost of decisions and log for that
+ * thread: a gateway can add to it, never take from it.
  */
 import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";

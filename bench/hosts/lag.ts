@@ -1,4 +1,4 @@
-/** How far a standby is behind the leader, from what both say about themselves in etcd. */
+/** Lag of a standby behind the leader, from the positions of both in etcd. */
 import { setTimeout } from "node:timers/promises";
 import {
   CellKeys,

@@ -11,7 +11,7 @@ export interface StoreRun {
   readonly folder: string;
   /** Absent to open the folder as it is. */
   readonly fill?: { readonly events: number; readonly seats: number; readonly records: number };
-  /** Whether to close the store, which makes a snapshot; otherwise the process just ends. */
+  /** Closes the store with a snapshot; otherwise the process just ends. */
   readonly closes: boolean;
 }
 

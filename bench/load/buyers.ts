@@ -17,7 +17,7 @@ export interface Step {
   readonly size: number;
   /** Milliseconds to wait before the request. */
   readonly pauseMs: number;
-  /** Whether the buyer holds nothing after this step, so that it may stop when the time is over. */
+  /** The buyer holds nothing after this step, so that it may stop when the time is over. */
   readonly isLast: boolean;
 }
 
@@ -26,7 +26,7 @@ export type Buyer = Generator<Step, void, Outcome>;
 
 /** One request in ten is a change. */
 const PAGES = Array.from({ length: 9 }, () => "page" as const);
-/** What a buyer repeats in the mixes that leave every seat as it was. */
+/** Repeated steps of a buyer in the mixes without a lasting change; null in the others. */
 const TURNS: Readonly<Record<Mix, readonly (BookingKind | "page")[] | null>> = {
   lock: ["lock", "unlock"],
   direct: ["directsale", "revertsale"],
@@ -35,7 +35,7 @@ const TURNS: Readonly<Record<Mix, readonly (BookingKind | "page")[] | null>> = {
   "on-sale": null,
   hot: null,
 };
-/** How many pairs a connection uses in turn, if there are enough. */
+/** Pairs of seats of a connection, used in turn, if there are enough. */
 const PAIRS_MAX = 64;
 /** Of pipelined requests. */
 const BATCH_MAX = 64;

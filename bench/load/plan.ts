@@ -15,7 +15,7 @@ export const MIXES = ["lock", "direct", "read", "wide", "on-sale", "hot"] as con
  */
 export type Mix = (typeof MIXES)[number];
 
-/** Whether the mix ends when every seat is sold; the other mixes leave every seat free. */
+/** The mix ends when every seat is sold; the other mixes leave every seat free. */
 export function sellsOut(mix: Mix): boolean {
   return mix === "on-sale" || mix === "hot";
 }

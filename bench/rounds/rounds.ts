@@ -38,7 +38,7 @@ export interface Row extends Setting {
 }
 
 const WARM_UP_SECONDS = isTrial ? 0.02 : 0.5;
-/** Where an event has more than two seats for each connection. */
+/** Seats of an event in the mixes with more than two for each connection. */
 const SEATS: Readonly<Partial<Record<Mix, number>>> = {
   wide: isTrial ? 200 : 50_000,
   "on-sale": isTrial ? 200 : 20_000,

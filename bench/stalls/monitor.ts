@@ -19,7 +19,7 @@ const NUMBERS_LENGTH_MAX = 64;
 const numbers = Buffer.alloc(NUMBERS_LENGTH_MAX);
 const file = process.platform === "linux" ? openSync("/proc/thread-self/schedstat", "r") : null;
 
-/** Where the system does not say how long the main thread has run, the clock counts. */
+/** Processor time of the main thread; the clock, where the system does not report it. */
 function processorMs(): number {
   if (file === null) return performance.now();
   const length = readSync(file, numbers, 0, NUMBERS_LENGTH_MAX, 0);

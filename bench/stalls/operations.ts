@@ -1,4 +1,4 @@
-/** All operations, in an order in which each finds what it needs. */
+/** All operations, each after those it depends on. */
 import { TENANT_TOKEN } from "../contenders/venue.ts";
 import { EVENT_TIMES } from "../harness/event-data.ts";
 import { ADMIN_EMAIL, PASSWORD, type Stage } from "./stage.ts";
@@ -16,7 +16,7 @@ export function allOperations(): readonly Operation[] {
 
 // An operation whose stall is measured, and how it is carried out.
 
-/** What an operation fills into its row of the route table. */
+/** Values of an operation for its row of the route table. */
 export interface Filling {
   /** For the path parameters, in order. */
   readonly path?: readonly (string | number)[];
@@ -445,7 +445,7 @@ const LAYOUT_OPERATIONS: readonly Operation[] = [
   ),
 ];
 
-/** What happens when every single seat has a zone. */
+/** Operations on a layout with a zone on every seat. */
 const ZONED_OPERATIONS: readonly Operation[] = [
   operation(
     `POST ${ZONES}/assignments/`,

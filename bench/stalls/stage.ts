@@ -1,4 +1,4 @@
-/** What the operations work on: organizations with a large layout, and events on it. */
+/** Fixture of the operations: organizations with a large layout, and events on it. */
 import { TENANT_TOKEN } from "../contenders/venue.ts";
 import { EVENT_TIMES } from "../harness/event-data.ts";
 

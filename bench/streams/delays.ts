@@ -5,7 +5,7 @@ import { quantileOf } from "../harness/measure.ts";
 export interface Probe {
   /** Of the lock's record. */
   readonly sequence: number;
-  /** When it was sent, as by `machineMs`. */
+  /** Time of sending, as by `machineMs`. */
   readonly sentMs: number;
   readonly answeredMs: number;
 }
@@ -29,7 +29,7 @@ const OFFSET_MS = machineMs() - performance.now();
 /** Steps that are remembered: a change arrives before the report that it was a probe. */
 const STEPS = 256;
 
-/** What a client had, and since when. */
+/** Received sequences of a client, with their times. */
 export class Steps {
   readonly #sequences = new Float64Array(STEPS);
   readonly #times = new Float64Array(STEPS);

@@ -16,15 +16,15 @@ import { StreamClient } from "./stream-client.ts";
 export interface FollowPlan {
   readonly target: Target;
   readonly event: EventOnSale;
-  /** How long the sale takes, about. */
+  /** Approximate length of the sale. */
   readonly durationMs: number;
   /** Seats of the probes. */
   readonly probeSeats: readonly number[];
-  /** Whether the delays are measured; otherwise the clients are a crowd. */
+  /** Delays are measured; otherwise the clients are a crowd. */
   readonly areMeasured: boolean;
 }
 
-/** What the program is told, one step after the other: `open` is a number of further clients. */
+/** Messages to the program, one step after the other: `open` is a number of further clients. */
 export type FollowStep =
   | { readonly plan: FollowPlan }
   | { readonly open: number }
@@ -38,7 +38,7 @@ export interface Followings {
   readonly equalAfterMs: number;
   readonly delaysMs: DelaysMeasured;
   readonly probes: number;
-  /** How often the server closed a client, and how often one closed by itself. */
+  /** Reconnects after a close by the server, and after one by the client. */
   readonly returns: number;
   readonly reconnects: number;
   readonly snapshots: number;
@@ -81,7 +81,7 @@ class Following {
   readonly #clients: StreamClient[] = [];
   readonly #delays = new Delays();
   readonly #received = { frames: 0, bytes: 0 };
-  /** When a client last had something new. */
+  /** Time of the last news at any client. */
   #advancedMs = 0;
   #before = { frames: 0, bytes: 0, ms: 0, cpu: process.cpuUsage() };
   /** Ends what has begun. */
@@ -164,8 +164,8 @@ class Following {
 }
 
 /**
- * Lets what was sent wait for a while, then reads all of it: the reads of a crowd, which has no
- * machine of its own here, do not take the processor that the server needs. @returns Ends it.
+ * Lets what was sent wait for a while, then reads all of it: the crowd has no machine of its own
+ * here, and its reads leave the processor to the server. @returns Ends it.
  */
 function readTogether(): () => void {
   const cell = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));

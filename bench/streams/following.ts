@@ -20,7 +20,7 @@ const MEASURED_OF = 20;
 
 export type ClientsPlan = Omit<FollowPlan, "areMeasured"> & { readonly clients: number };
 
-/** What all clients had; the delays are those of the few. */
+/** Totals of all clients; the delays are those of the few. */
 export interface AllFollowings extends Omit<Followings, "processorShare"> {
   /** Processor seconds per second of the crowd, and of the few. */
   readonly crowdShare: number;

@@ -1,7 +1,7 @@
 /**
  * The program of a server that only publishes: locks change an array and are answered at once, and
  * uWebSockets.js sends each message to all clients before it does anything else. There is no log
- * and no rule. A client that comes back is sent every message that it lacks at once. The changes
+ * and no rule. A client gets all missed messages at once after a reconnect. The changes
  * are as long as those of Frontrow. What a client process and the kernel need for them, any server
  * on this machine needs.
  *

@@ -7,7 +7,7 @@ const FINAL_TEXT = 0x81;
 export const KEY_BYTES = 64;
 const FRAMES_MAX = 256;
 
-/** What a frame means for the states of a client. */
+/** Effect of a frame on the states of a client. */
 export interface Frame {
   /** With its header. */
   readonly bytes: Buffer;
@@ -46,7 +46,7 @@ export class SharedFrames {
     this.#indexes = new Map(seatIds.map((id, i) => [id, i]));
   }
 
-  /** @returns A frame of that length which begins with the bytes from `at` to the end. */
+  /** @returns A frame of that length; it begins with the bytes from `at` to the end. */
   find(bytes: Buffer, at: number, length: number): Frame | null {
     const part = { bytes, at, length };
     if (this.#last !== null && beginsWith(this.#last, part)) return this.#last;

@@ -4,12 +4,12 @@ import type { EventOnSale, Target } from "../load/plan.ts";
 import { Steps } from "./delays.ts";
 import { type Frame, frameLengthOf, KEY_BYTES, type SharedFrames } from "./shared-frames.ts";
 
-/** What the clients of an event share. */
+/** Shared by the clients of an event. */
 export interface Followed {
   readonly target: Target;
   readonly event: EventOnSale;
   readonly frames: SharedFrames;
-  /** What all clients have received. */
+  /** Totals of all clients. */
   readonly received: { frames: number; bytes: number };
   /** Called when a client has later changes than before. */
   readonly onAdvance: (client: StreamClient) => void;
@@ -30,14 +30,14 @@ export class StreamClient {
   /** Index: seat. Value: the letter of its state. */
   readonly states: Uint8Array;
   sequence = 0;
-  /** What it had, and when; null when that is not measured. */
+  /** Received sequences with their times; null when delays are not measured. */
   steps: Steps | null = new Steps();
-  /** How often it came back after a close by the server. */
+  /** Reconnects after a close by the server. */
   returns = 0;
   reconnects = 0;
   snapshots = 0;
   #socket: Socket | null = null;
-  /** Bytes that are too few to tell what frame they begin. */
+  /** Bytes too few to recognize the frame of. */
   #unread: Buffer = EMPTY;
   #hasHead = false;
   #isEnding = false;
@@ -126,7 +126,7 @@ export class StreamClient {
     if (at < bytes.length) this.#unread = Buffer.from(bytes.subarray(at));
   }
 
-  /** @returns Where the bytes begin that must be read again with those that follow. */
+  /** @returns Offset of the bytes to read again, together with the next ones. */
   #readFrames(bytes: Buffer, start: number): number {
     let at = start;
     while (at < bytes.length) {

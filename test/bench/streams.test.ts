@@ -15,7 +15,7 @@ interface StreamRow {
 }
 
 test.each([
-  // What is idle and what is fewer do not know of the rate: one of them measures both.
+  // Idle and fewer clients do not depend on the rate: one trial measures both.
   { rate: 0, idle: 50, fewer: [20] },
   { rate: 200, idle: 0, fewer: [] },
 ])("stream measures clients of an event, at a rate of $rate", async ({ rate, idle, fewer }) => {

@@ -24,7 +24,7 @@ export const PROCESS_CAMPAIGNS: readonly Campaign[] = [
   limits,
 ];
 
-/** The disk: what fails on it, and what it gives back. */
+/** The disk: its failures, and its returned files. */
 export const DISK_CAMPAIGNS: readonly Campaign[] = [
   syncFaults,
   fullDisk,

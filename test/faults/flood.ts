@@ -1,12 +1,12 @@
 /**
- * A program that asks the library for far more changes at once than the disk takes, and says as one
- * line of JSON what became of them.
+ * A program for the library: it requests far more changes at once than the disk takes, and reports
+ * their outcomes as one line of JSON.
  */
 import { Result } from "../../engine/results.ts";
 import type { Caller } from "../../engine/bodies.ts";
 import { openEngine } from "../../persistence/store/open-engine.ts";
 
-/** What the program says. */
+/** Report of the program. */
 export interface Flooded {
   readonly done: number;
   readonly refused: number;

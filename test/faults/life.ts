@@ -35,7 +35,7 @@ export interface LifeOptions {
   readonly stays: boolean;
 }
 
-/** What waits a second in a service waits so much shorter here. */
+/** Divides the waits of a service: a second becomes 17 ms. */
 const HASTE = 60;
 const RETRY_MS = 5;
 const KEPT_ALIVE_MS = 1_000;

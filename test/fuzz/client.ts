@@ -1,4 +1,4 @@
-/** A client that sends any bytes, and reads what comes back as HTTP answers. */
+/** A client: sends any bytes, and reads HTTP answers. */
 import net from "node:net";
 import { sleep } from "../support/server-process.ts";
 import type { Departure } from "./recipe.ts";
@@ -25,9 +25,9 @@ export interface Heard {
   readonly replies: readonly Reply[];
   /** Bytes that are no whole answer. */
   readonly rest: string;
-  /** Whether nothing came in time, though the connection stayed open. */
+  /** Nothing came in time, though the connection stayed open. */
   readonly hangs: boolean;
-  /** Whether commands may have been carried out whose answers did not come. */
+  /** Commands without an answer may have been carried out. */
   readonly isCut?: boolean;
 }
 
@@ -61,7 +61,7 @@ export class Client {
    * Sends a handshake on a connection of its own and, once it is accepted, what follows.
    *
    * @param following - If it is the last, the client ends the connection.
-   * @param isEnough - Whether all that is waited for has come, given what came after the handshake.
+   * @param isEnough - True once the bytes after the handshake are complete.
    * @returns The answer to the handshake, and the rest as Latin-1.
    */
   async converse(
@@ -187,7 +187,7 @@ function readReplies(text: string, isHead: boolean, isClosed: boolean): Omit<Hea
   }
 }
 
-/** Whether no other answer follows on the connection. */
+/** No other answer follows on the connection. */
 function isOpenEnd({ status, headers }: Pick<Reply, "status" | "headers">): boolean {
   return status === SWITCHED || headers.get("content-type") === EVENT_STREAM;
 }

@@ -7,7 +7,7 @@ import { ROOT as CHECKOUT } from "../support/server-process.ts";
 const FOLDER = path.join(CHECKOUT, "test/fuzz/found");
 
 export interface KeptCase {
-  /** What was wrong, in a few words. */
+  /** The fault, in a few words. */
   readonly found: string;
   readonly recipes: readonly Recipe[];
   /** Clients at once; 1 by default. */

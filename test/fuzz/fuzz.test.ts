@@ -1,4 +1,4 @@
-/** The short form of `npm run fuzz:http`, which also plays the cases that it found before. */
+/** The short form of `npm run fuzz:http`; it also plays the cases found before. */
 import { randomInt } from "node:crypto";
 import path from "node:path";
 import { expect, test } from "vitest";

@@ -56,7 +56,7 @@ export const LATER = "later ";
 const TEXT_LENGTH_MAX = 24;
 /** An organization that leaves is closed. */
 const MOVES = /\/organizations\/.*\/move/;
-/** Limits of an organization: one that is low would refuse most of what follows. */
+/** Limits of an organization: a low one would refuse most later requests. */
 const RATES = [5, 5_000, 50_000, 500_000];
 /** Seconds that a request may wait: a round must not take hours. */
 const WAITS = [...Array.from({ length: 50 }, () => 0), 1];
@@ -158,7 +158,7 @@ interface Place {
   readonly name: string;
   /** The schema or path that has it. */
   readonly owner: string;
-  /** Whether the request may delete what the value names, or close it. */
+  /** The request may delete or close the named object. */
   readonly isDeleted?: boolean;
 }
 

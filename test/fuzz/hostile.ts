@@ -143,7 +143,7 @@ export const INSERTS: readonly string[] = [
   "x".repeat(20_000),
 ];
 
-/** `{port}` is that of a listener on 127.0.0.2, which no request may make a gateway reach. */
+/** `{port}` is the port of a listener on 127.0.0.2: no request may make a gateway reach it. */
 export const ODD_TARGETS: readonly string[] = [
   "//127.0.0.2:{port}/",
   "//127.0.0.2:{port}",

@@ -2,7 +2,7 @@
 import { keptCases } from "./found.ts";
 import { GATEWAY_CROWD, gatewayRecipesOf, play, type Played, recipesOf } from "./round.ts";
 
-/** What a process is to play: rounds by seed, or the cases that were found before. */
+/** Work of a process: rounds by seed, or the cases found before. */
 export type Share =
   | {
       readonly rounds: readonly { readonly seed: number; readonly count: number }[];

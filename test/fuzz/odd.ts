@@ -1,6 +1,6 @@
 /**
  * Requests that no client library sends: targets that name other addresses or climb, handshakes in
- * wrong forms, header bytes beyond ASCII. And clients that leave, and engines that fail.
+ * wrong forms, header bytes beyond ASCII. And disconnecting clients, and failing engines.
  */
 import fc, { type Arbitrary } from "fast-check";
 import {

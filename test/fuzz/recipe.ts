@@ -57,9 +57,9 @@ export interface Recipe {
   readonly request: Request;
   /** Of the bytes of the request, or of those that follow a handshake. */
   readonly damages: readonly ByteDamage[];
-  /** What follows when the request opens a WebSocket. Only a recipe of kind `socket` has them. */
+  /** Frames after the handshake of a WebSocket; only of a recipe of kind `socket`. */
   readonly frames?: readonly Frame[];
-  /** Whether the request goes to a gateway in front of the server. */
+  /** The request goes to a gateway in front of the server. */
   readonly isThroughGateway?: boolean;
   readonly departure?: Departure;
   readonly disturbance?: Disturbance;

@@ -10,7 +10,7 @@ import type { Recipe, Request } from "./recipe.ts";
 import { socketRecipes } from "./sockets/frames.ts";
 import { anyShare, type Value } from "./values.ts";
 
-/** How requests are drawn. */
+/** Weights for drawn requests. */
 export interface Profile {
   readonly throughGateway: number;
   readonly leaving: number;

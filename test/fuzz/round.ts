@@ -39,7 +39,7 @@ const HEALTH = Buffer.from("GET /healthz HTTP/1.1\r\nHost: fuzz\r\n\r\n");
 const REQUEST_ID = "X-Request-ID";
 
 export interface Found {
-  /** What was wrong. */
+  /** Faults in a few words each. */
   readonly faults: readonly string[];
   /** Those that had begun; the one at which it showed comes last. */
   readonly recipes: readonly Recipe[];
@@ -137,7 +137,7 @@ class Round {
     }
   }
 
-  /** What shows after the last answer. */
+  /** Checks after the last answer. */
   async end(): Promise<void> {
     await this.#parts.stage.gateway.untilExitIsKnown();
     await this.#note([], this.#all.length - 1);
@@ -145,7 +145,7 @@ class Round {
 
   async #note(faults: readonly string[], index: number): Promise<void> {
     const { stage, takeFaults } = this.#parts;
-    // A gateway that ends closes connections before that.
+    // An ending gateway closes connections earlier.
     if (faults.length > 0) await stage.gateway.untilExitIsKnown();
     const isCompared = (index + 1) % this.#options.compared === 0 || index + 1 === this.#all.length;
     const hasStrayed = isCompared && stage.dispatch.hasStrayed();
@@ -305,7 +305,7 @@ function mayFollowLoss(fault: string): boolean {
   return /^503: |^a command was answered with 503|^the connection ended|^a retry got/.test(fault);
 }
 
-/** Whether each answer is known, and none is that to a change. */
+/** Every answer is known, and none is that to a change. */
 function isWholeRefusal({ replies, isCut = false }: Heard): boolean {
   return !isCut && replies.length > 0 && replies.every(({ status }) => status >= REFUSED);
 }

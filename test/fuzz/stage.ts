@@ -110,7 +110,7 @@ export class Stage {
     return `own-${this.#requests}`;
   }
 
-  /** What the server did wrong since the last call. */
+  /** Faults of the server since the last call. */
   takeFaults(): readonly string[] {
     return [...this.dispatch.takeFaults(), ...this.gateway.takeFaults()];
   }

@@ -62,7 +62,7 @@ export function isBytes(value: Value): value is Bytes {
   return typeof value === "object" && value !== null && "$bytes" in value;
 }
 
-/** Whether nothing in the value may be replaced alone. */
+/** The value has no part to replace alone. */
 export function isLeaf(value: Value): boolean {
   return (
     typeof value !== "object" ||

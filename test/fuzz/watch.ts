@@ -20,7 +20,7 @@ const FAILED = 500;
 /** While an organization moves to another cell, its changes are refused with 503. */
 const MOVING = "ORGANIZATION_MOVING";
 
-/** Keeps the records that were written, and what they make of an empty store. */
+/** Keeps the written records, and the state they make of an empty store. */
 export class Records extends RecentChanges {
   /** Since the last call of `clear`. */
   readonly all: LogRecord[] = [];
@@ -79,7 +79,7 @@ export class WatchedDispatch extends Dispatch {
     return () => !this.#records.all.slice(from).every(mayFollowRefusal);
   }
 
-  /** Whether anything but records has changed the state. Cost: O(everything). */
+  /** Something other than records has changed the state. Cost: O(everything). */
   hasStrayed(): boolean {
     return digest(this.#services.engine.state) !== digest(this.#records.made);
   }
@@ -89,7 +89,7 @@ export class WatchedDispatch extends Dispatch {
     super.leave(exchange);
   }
 
-  /** What was wrong since the last call. */
+  /** Faults since the last call. */
   takeFaults(): readonly string[] {
     this.#records.clear();
     return this.faults.splice(0);

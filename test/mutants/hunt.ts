@@ -5,7 +5,7 @@ import os from "node:os";
 import path from "node:path";
 import { type Mutant, patchOf } from "./mutants.ts";
 
-/** What the tree needs to be built and tested; the packages are shared. */
+/** Parts of the tree for build and tests; the packages are shared. */
 const PARTS = ["engine", "persistence", "server", "bench", "test"];
 const FILES = [
   "package.json",
@@ -24,7 +24,7 @@ const BUILD_CONSOLE = "dist/server/docs/build-console.js";
 const OUTPUT_BYTES_MAX = 64 * 1_024 * 1_024;
 
 export interface Hunted {
-  /** How it was found; null when it was not. */
+  /** Its finder; null when it was not found. */
   readonly by: string | null;
 }
 

@@ -1,4 +1,4 @@
-/** The file of the deliveries: what waits, its order, and what stays. */
+/** The file of the deliveries: the backlog, its order, and its remains. */
 import fs from "node:fs";
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";

@@ -1,4 +1,4 @@
-/** What the server answers while the log takes no records: changes are refused, reads are not. */
+/** Answers while the log takes no records: changes are refused, reads are not. */
 import { expect, test } from "vitest";
 import { Admission } from "../../engine/ports.ts";
 import { TestServer, V2 } from "../support/server.ts";

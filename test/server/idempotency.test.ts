@@ -1,4 +1,4 @@
-/** `Idempotency-Key`: what a retry is answered, and which requests do not use up a key. */
+/** `Idempotency-Key`: answers to retries, and requests without use of their key. */
 import { expect, test } from "vitest";
 import { Admission } from "../../engine/ports.ts";
 import { replayed } from "../support/engine.ts";

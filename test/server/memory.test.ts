@@ -1,4 +1,4 @@
-/** The memory of the process: the least that it starts with, and what a small container holds. */
+/** The memory of the process: the least for a start, and the content of a small container. */
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";

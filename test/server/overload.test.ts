@@ -1,4 +1,4 @@
-/** What the server answers when more requests wait than it can answer soon. */
+/** Load shedding: answers while too many requests wait. */
 import { expect, test } from "vitest";
 import { TestServer, V2 } from "../support/server.ts";
 import { expectProblem } from "./wire/wire.ts";

@@ -1,4 +1,4 @@
-/** What requests may leave open: null, empty and repeated parameters, byte order marks, NFC. */
+/** Tolerated requests: null, empty and repeated parameters, byte order marks, NFC. */
 import { expect, test } from "vitest";
 import type { Shape } from "../../engine/schema.ts";
 import { checksOf } from "../../server/api/validate.ts";

@@ -53,7 +53,7 @@ async function attempt(plan: Plan, root: string): Promise<Attempt> {
 }
 
 function describe(seed: number, thrown: unknown): string {
-  // When the journal throws, the engine halts with an error of its own.
+  // After an error of the journal, the engine halts with one of its own.
   const cause = thrown instanceof Error ? thrown.cause : undefined;
   const error = cause instanceof Violation ? cause : thrown;
   if (error instanceof Violation) return `seed ${seed}: ${error.message}`;

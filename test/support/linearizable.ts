@@ -139,8 +139,8 @@ class Situations {
   }
 }
 
-// The history of single seats: what clients asked for, what they were told, and whether one order
-// of all calls on each seat explains it.
+// The history of single seats: requests and answers of clients; one order of all calls on each seat
+// must explain them.
 
 /**
  * The states of a seat: `ACTIVE`, `SOLD`, and `LOCKED by <session>`. A read that does not show the

@@ -16,7 +16,7 @@ const START_MS_MAX = 60_000;
 const RUN_MS_MAX = 60_000;
 const READY = /^frontrow listening on (https?:\/\/\S+)\n/;
 
-/** How a process ended. */
+/** End of a process. */
 export interface Exit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;

@@ -72,7 +72,7 @@ export function checkMore(world: World, text: string): void {
   }
 }
 
-/** Expects that all invariants hold, and that a replay of the kept records gives the same state. */
+/** Expects all invariants to hold, and the same state from a replay of the kept records. */
 export function expectConsistent({ engine, journal }: Bench, message = "replay"): void {
   checkState(engine.state);
   const again = replayed(journal);

@@ -1,6 +1,6 @@
 /** The layers of the project, a line each: whom a layer may import, beside itself. */
 
-/** What every request passes. */
+/** On the way of every request. */
 const REQUEST = ["engine", "server/http", "server/api", "server/auth", "server/observe"];
 const WITH_STORE = ["engine", "persistence", "server"];
 

@@ -1,5 +1,5 @@
 /**
- * The structure as a test: who may import whom, and what the engine may not know.
+ * The structure as a test: permitted imports, and unknowns of the engine.
  * Each rule is also run on a bad sample, for a rule that cannot fail proves nothing.
  */
 import { readdirSync, readFileSync } from "node:fs";

@@ -16,7 +16,7 @@ import { clockTime } from "./words.ts";
 
 /** With the space around it, in CSS pixels. */
 const TIME_BAR_HEIGHT = 92;
-/** Of a phone, whose tools are a row above the map, and whose bar of time has two rows. */
+/** Of a phone: its tools are a row above the map, and its bar of time has two rows. */
 const PHONE = { media: "(max-width: 760px)", bottom: 104, top: 48 };
 /** Rings are drawn in every frame. */
 const RINGS_MAX = 1_500;

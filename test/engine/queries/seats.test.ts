@@ -142,7 +142,7 @@ class BusyArena {
   readonly world = arena();
   readonly random = new Random(11);
   readonly #half = this.world.createPrice("Half");
-  /** When the second half of the stalls got the other price. */
+  /** Time of the other price for the second half of the stalls. */
   readonly repricedMs: number;
 
   constructor() {
@@ -264,7 +264,7 @@ test("a listing shows the event as it was at the first step", () => {
   expect(factsOf(step.value)).toEqual(expected);
 });
 
-// When the row of a seat counts as changed, beside the changes of the seat itself.
+// Changes of a seat's row, beside the changes of the seat itself.
 
 test("an event is on sale while it is published and its organization may book", () => {
   const world = new World(HALL);

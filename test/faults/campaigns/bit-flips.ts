@@ -153,7 +153,7 @@ interface Flip {
   readonly bit: number;
 }
 
-/** What becomes of a start on the folder with these bits flipped; they are flipped back. */
+/** Outcome of a start on the folder with these bits flipped; they are flipped back. */
 function endOf(
   { folder, history }: Damage,
   flips: readonly Flip[],

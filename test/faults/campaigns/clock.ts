@@ -73,7 +73,7 @@ async function run({ isLong, scope, tell }: Run): Promise<Outcome> {
 
 interface Held {
   readonly seat: number;
-  /** When the lock was requested; it begins then or later. */
+  /** Time of the request; the lock begins then or later. */
   readonly askedMs: number;
 }
 

@@ -1,7 +1,7 @@
 /**
- * No space: a small file system that fills up, and a limit on the size of files that makes a write
- * short. Changes are refused before anything of them is applied, reads are answered, and once there
- * is space again, changes are accepted without intervention.
+ * No space: a small file system fills up, and a limit on the size of files makes a write short.
+ * Changes are refused before anything of them is applied, reads are answered, and once there is
+ * space again, changes are accepted without intervention.
  */
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
@@ -69,7 +69,7 @@ async function run({ isLong, seed, scope, tell }: Run): Promise<Outcome> {
   return { figures, violations };
 }
 
-/** A log that fills its file system, and goes on when that has grown. */
+/** A log fills its file system, and goes on after its growth. */
 async function fillSmall(scope: Scope, history: FiledHistory): Promise<Outcome> {
   const disk = smallDisk(scope, "160k");
   const folder = path.join(disk.path, "data");
@@ -101,7 +101,7 @@ async function fullAndRefused(life: Life, disk: SmallDisk, folder: string): Prom
       .readdirSync(path.join(folder, LOG_FOLDER))
       .some((name) => !name.endsWith(SEGMENT_SUFFIX));
     isFull = !hasRoom && !hasSpare;
-    // What it says in between is heard.
+    // Output in between is heard.
     await going(life);
   }
 }

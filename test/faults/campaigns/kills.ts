@@ -1,7 +1,7 @@
 /**
  * kill -9 of the real program at random moments under load, with snapshots and recovery. After each
- * kill its folder is compared with the answers that the clients got, and with the state that the
- * whole log gives without any snapshot.
+ * kill its folder is compared with the clients' answers, and with the state from the whole log
+ * without any snapshot.
  */
 import fs from "node:fs";
 import path from "node:path";

@@ -1,5 +1,5 @@
 /**
- * What the system denies: the data folder to a second process, and file descriptors to a process
+ * Denials by the system: the data folder to a second process, and file descriptors to a process
  * with too many connections. Open connections are served all the time, and new ones as soon as
  * there are descriptors again.
  */
@@ -18,7 +18,7 @@ import { createHouse, spawnServer, startServer } from "../support/serving.ts";
 const LINES = 8;
 const SECOND_PROCESSES = { short: 1, long: 10 };
 const IN_USE = 75;
-/** File descriptors that are left, and connections that need one. */
+/** Descriptors left, and connections in need of one. */
 const SPARE_FDS = 20;
 const CONNECTIONS = 200;
 const PRESSED_MS = { short: 2_000, long: 20_000 };

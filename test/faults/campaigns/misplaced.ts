@@ -38,7 +38,7 @@ interface Folders {
 interface Misplaced {
   readonly name: string;
   readonly damage: (folders: Folders) => void;
-  /** What the message says. */
+  /** Expected in the message. */
   readonly says: RegExp;
 }
 

@@ -1,4 +1,4 @@
-/** Thousands of clients that send or read slowly, beside an on-sale that must not notice. */
+/** Thousands of clients send or read slowly, beside an on-sale that must not notice. */
 import { openFilesMax } from "../../../server/config.ts";
 import type { Campaign, Run } from "../campaign.ts";
 import { besideOnsale } from "../support/neighbour.ts";

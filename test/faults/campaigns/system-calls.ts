@@ -25,7 +25,7 @@ export const systemCalls: Campaign = {
   run,
 };
 
-/** Where lives begin. */
+/** Initial folder of a life. */
 interface Beginning {
   readonly name: string;
   /** Copied for each life; null for none at all. */
@@ -85,7 +85,7 @@ async function killedFolder(scope: Scope, history: FiledHistory): Promise<string
   return folder;
 }
 
-/** How many calls a life makes that nothing disturbs. */
+/** Number of calls of an undisturbed life. */
 function callsOf(history: FiledHistory, beginning: Beginning): Promise<number> {
   return scoped(async (scope) => {
     const { shim, life } = begin(scope, history, beginning);

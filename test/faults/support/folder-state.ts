@@ -45,14 +45,14 @@ export function storeIdOf(folder: string): string {
   return (JSON.parse(text) as { storeId: string }).storeId;
 }
 
-/** Whether a first start got far enough to acknowledge anything. */
+/** A first start got far enough to acknowledge anything. */
 export function hasStoreFile(folder: string): boolean {
   return fs.existsSync(path.join(folder, "store.json"));
 }
 
 /**
- * Keeps every segment that a store ever had, even those that were removed after a snapshot, so that
- * its state can be rebuilt from the first record.
+ * Keeps every segment of a store, even after its removal by a snapshot, so that the state can be
+ * rebuilt from the first record.
  */
 export class Archive {
   readonly #folder: string;

@@ -1,4 +1,4 @@
-/** Lives of a store in processes of their own, and the history that says what each must leave. */
+/** Lives of a store in processes of their own, and the history with the state each must leave. */
 import type { ChildProcess } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
@@ -60,7 +60,7 @@ export class Life {
     scope.defer(() => void this.#child.kill("SIGKILL"));
   }
 
-  /** What it said so far. */
+  /** Its output so far. */
   get lines(): readonly string[] {
     return this.#output.stdout.split("\n").slice(0, -1);
   }

@@ -1,4 +1,4 @@
-/** An on-sale of one organization that plays with and without somebody who disturbs it. */
+/** An on-sale of one organization, with and without a disturbing neighbour. */
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import type { Report } from "../../../server/onsale/run.ts";
@@ -97,7 +97,7 @@ async function playBeside(
   return { figures: { ...figures, ...disturber.figures }, violations };
 }
 
-/** How a server ended that somebody had no answer from, or that it has not; and what it said. */
+/** Exit and output of a silent server, for the message of a failure. */
 async function lastWords(server: ServerProcess): Promise<string> {
   const exit = await Promise.race([server.exited, sleep(END_MS)]);
   const end = exit === undefined ? "is alive" : `ended with ${exit.code ?? exit.signal}`;
@@ -126,8 +126,8 @@ class Neighbour {
   }
 
   /**
-   * Plays on-sales one after the other. What each was made of is deleted after it: what stays of
-   * past on-sales is not the work of who disturbs them.
+   * Plays on-sales one after the other. What each was made of is deleted after it: leftovers of
+   * past on-sales are not the neighbour's work.
    *
    * @returns The report of each.
    */

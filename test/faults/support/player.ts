@@ -18,7 +18,7 @@ export interface PlayOptions {
   readonly seed: number;
 }
 
-/** How the on-sale ended. */
+/** Exit and report of the on-sale. */
 interface Played {
   readonly exitCode: number | null;
   readonly report: Report;

@@ -1,4 +1,4 @@
-/** Connections that send one byte now and then, and connections that never read their answers. */
+/** Slow connections: some send one byte now and then, some never read their answers. */
 import net from "node:net";
 import type { ServerProcess } from "../../support/server-process.ts";
 import type { Outcome } from "../campaign.ts";
@@ -7,7 +7,7 @@ import type { Disturber } from "./neighbour.ts";
 /** One beat of the crowd: each slow sender sends a byte in one of so many beats. */
 const BEAT_MS = 100;
 const BEATS_PER_BYTE = 20;
-/** Those that do not read are replaced, because they cannot see that they were closed. */
+/** Unread ones are replaced: they cannot notice their close. */
 const BEATS_PER_READER = 150;
 const BODY = `{"username":"${"s".repeat(3_000)}"}`;
 const HEAD = `POST /api/auth/login HTTP/1.1\r\nHost: x\r\nContent-Length: ${BODY.length}\r\n\r\n`;

@@ -80,7 +80,7 @@ export class FuzzedGateway {
     return gateway;
   }
 
-  /** Whether answers show nothing but the gateway since the call: no engine failed meanwhile. */
+  /** @returns A function: true while no engine has failed since the call. */
   watchEngine(): () => boolean {
     const { cable } = this.#parts;
     const { begun } = cable;

@@ -77,7 +77,7 @@ interface Answered {
 export interface Spoken {
   /** Without that to the last command. */
   readonly answers: readonly Answered[];
-  /** Whether the last command was answered. */
+  /** The last command was answered. */
   readonly hasLast: boolean;
   readonly hasPong: boolean;
   readonly isClosed: boolean;

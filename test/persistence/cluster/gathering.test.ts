@@ -1,4 +1,4 @@
-/** How long a frame of the leader waits for further records. */
+/** Batch delay: the wait of a leader's frame for further records. */
 import { expect, test } from "vitest";
 import { Gathering } from "../../../persistence/store/open-store.ts";
 import { ManualTime } from "../log/log-fixture.ts";

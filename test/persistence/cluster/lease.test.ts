@@ -1,4 +1,4 @@
-/** When a host may rely on its lease: from the sending of a keep-alive. */
+/** Validity of a host's lease: counted from the sending of a keep-alive. */
 import { expect, test } from "vitest";
 import { type Answer, type Etcd, EtcdRefusal } from "../../../persistence/cluster/etcd.ts";
 import { Lease } from "../../../persistence/cluster/leader.ts";

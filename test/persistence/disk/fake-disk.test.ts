@@ -27,7 +27,7 @@ function pattern(from: number): Buffer {
   return Buffer.concat(sectors);
 }
 
-/** How many sectors have their pattern, are zero, or have other content. */
+/** Counts of sectors with their pattern, with zeros, and with other content. */
 function fates(bytes: Buffer, expected: Buffer) {
   const counts = { kept: 0, lost: 0, garbled: 0 };
   for (let at = 0; at < bytes.length; at += SECTOR_BYTES) {

@@ -1,4 +1,4 @@
-/** The thread of the history: when it reads the log, whose turn it is, and what it answers. */
+/** The thread of the history: its reads of the log, its turns, and its answers. */
 import fs from "node:fs";
 import path from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";

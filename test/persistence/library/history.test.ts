@@ -12,7 +12,7 @@ import { area, layoutOf, section } from "../../support/layout.ts";
 import { keepBatch } from "../../support/store.ts";
 
 interface Reader {
-  /** What has arrived so far. */
+  /** Arrived so far. */
   readonly changes: Change[];
   /** Settles when the iteration ends. */
   readonly ended: Promise<void>;

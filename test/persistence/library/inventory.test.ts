@@ -20,7 +20,7 @@ import { LAYOUT, newFolder } from "../../support/box-office.ts";
 import { labelsOf } from "../../support/layout.ts";
 import { LocalThread } from "../../support/store.ts";
 
-/** How far the clock is ahead, in milliseconds. */
+/** Lead of the clock, in milliseconds. */
 let aheadMs = 0;
 
 const later = (task: () => void) => void setImmediate(task);

@@ -33,7 +33,7 @@ function sealed(records: number): { frame: Buffer; chain: Buffer } {
   return batch.seal(FACTS, chainOfStore(STORE_ID));
 }
 
-// When one of these changes, old logs can no longer be read: `persistence/FORMATS.md` says what to
+// A change of these makes old logs unreadable: `persistence/FORMATS.md` says what to
 // do before the bytes here change.
 const GOLDEN_HEADER =
   "4652574697000000cd0bd82e0100000006000000000000000500000000000000030000000100000027fbe8f9" +

@@ -1,4 +1,4 @@
-/** What a repair loses of the log of a server, says beforehand, and exports. */
+/** Losses of a repair of a server's log, announced beforehand and exported. */
 import fs from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
@@ -38,7 +38,7 @@ async function book(server: ServerProcess, seatId: number, sessionId: string): P
   }
 }
 
-/** A server that booked while snapshots were made, and one after it that made none, both killed. */
+/** A server with bookings during its snapshots, and a later one without snapshots, both killed. */
 async function busyStore() {
   const first = await startServer({
     args: ["--demo", "--snapshot-minutes", SNAPSHOT_MINUTES],

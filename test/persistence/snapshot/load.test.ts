@@ -126,7 +126,7 @@ test("a snapshot of a log with the same records in other batches halts the start
 
 const RETRY_MS = 60_000;
 
-/** A process whose log has lost its beginning and whose snapshots are all damaged. */
+/** A process with a log without its beginning, and with damaged snapshots only. */
 async function damagedProcess(): Promise<{ folder: string; process: StoreProcess }> {
   const folder = await storeOf({ snapshots: 3, batches: 2 });
   const process = await start(folder);

@@ -1,4 +1,4 @@
-/** Who is calling: every kind of credentials on every kind of path. */
+/** Callers: every kind of credentials on every kind of path. */
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { ActorKind } from "../../../engine/records.ts";
@@ -27,7 +27,7 @@ interface Shown {
   readonly orgId?: string | number;
 }
 
-/** Who acts, in which tenant and for which organization, as `ORGANIZATION 7 of 1 for 7`. */
+/** Actor, tenant and organization, as `ORGANIZATION 7 of 1 for 7`. */
 function who(access: Access, { key = "", authorization = "", ...rest }: Shown): string {
   const organizationId = String(rest.organizationId ?? "");
   const orgId = rest.orgId === undefined ? null : String(rest.orgId);

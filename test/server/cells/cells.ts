@@ -36,7 +36,7 @@ export function play(urls: readonly string[], key: string, flags: readonly strin
   return runCli({ args: ["onsale", ...where, ...flags] });
 }
 
-/** How many seats and places of an event are sold. */
+/** Sold seats and places of an event. */
 export async function soldIn(url: string, key: string, eventId: string): Promise<number> {
   const target = `${url}${V2}/events/${eventId}/summary/`;
   const answer = await fetch(target, { headers: { "X-API-Key": key } });

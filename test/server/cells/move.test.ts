@@ -163,7 +163,7 @@ test("a move that crashes goes on, and can be taken back", LONG, async () => {
   const again = await operate("move", ...flags(old2.url, other2.url), "--address", other2.url);
   expect(again).toMatchObject({ code: 0, stderr: "" });
   expect(await moveOf(other2, organizationId)).toMatchObject({ phase: "HERE" });
-  // And back, to the cell that still has what it left.
+  // And back, to the cell with its leftovers.
   const back = await operate("move", ...flags(other2.url, old2.url));
   expect(back).toMatchObject({ code: 0, stderr: "" });
   expect(await moveOf(other2, organizationId)).toMatchObject({

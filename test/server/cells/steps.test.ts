@@ -1,4 +1,4 @@
-/** What the operator's rows for moves refuse, between two servers with the same secret. */
+/** Refusals of the operator's rows for moves, between two servers with the same secret. */
 import { beforeEach, expect, test } from "vitest";
 import { CELL_IDS } from "../../../engine/cells.ts";
 import type { MoveStep, MoveView } from "../../../server/cells/moves.ts";
@@ -35,7 +35,7 @@ async function create(server: TestServer, key: string, name: string, email: stri
 
 const moveOf = (id: number | string) => `/api/admin/organizations/${id}/move`;
 
-/** @returns The id of a new organization, which is that of none of the other servers. */
+/** @returns The id of a new organization, different from those of the other servers. */
 async function createCompany(): Promise<number> {
   await create(from, from.tenantToken, "Filler", "filler@touring.example");
   return create(from, from.tenantToken, NAME, EMAIL);

@@ -1,4 +1,4 @@
-/** What a host logs about the member of etcd beside it. */
+/** Log lines of a host about the member of etcd beside it. */
 import { expect, test } from "vitest";
 import type { Reply } from "../../../persistence/cluster/etcd.ts";
 import { EtcdHealth } from "../../../server/cluster/host.ts";
@@ -15,7 +15,7 @@ const LOST: Reply<unknown> = { kind: "unknown", reason: "connect ECONNREFUSED" }
 const LEASE_GONE: Reply<unknown> = { kind: "refused", refusal: "lease gone", reason: "gone" };
 const FORBIDDEN: Reply<unknown> = { kind: "refused", refusal: "other", reason: "a password" };
 
-/** @returns The lines that were logged, and a health whose clock is `time.nowMs`. */
+/** @returns The logged lines, and a health with `time.nowMs` as its clock. */
 function healthOf() {
   const lines: string[] = [];
   const time = { nowMs: 1_000 };

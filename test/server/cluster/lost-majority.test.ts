@@ -1,4 +1,4 @@
-/** What the leader answers when etcd has lost its majority while a change was on its way. */
+/** Answers of the leader after etcd has lost its majority during a change. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { describeWith } from "../../support/programs.ts";

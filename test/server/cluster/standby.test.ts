@@ -1,4 +1,4 @@
-/** What a standby keeps of its own: snapshots and the audit trail. */
+/** A standby's own files: snapshots and the audit trail. */
 import fs from "node:fs";
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";

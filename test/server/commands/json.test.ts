@@ -203,7 +203,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
 const MEMBERS = Object.keys(VALUES);
 const USUAL = ["n", "call", "eventId", "sessionId", "seats"];
 
-/** Which value of each member; the first is frequent. */
+/** Index of the value of each member; the first is frequent. */
 const CHOICES = tuple(
   ...MEMBERS.map((name) => constantFrom(0, 0, 0, 0, 0, ...VALUES[name]!.keys())),
 );

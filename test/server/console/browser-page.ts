@@ -97,7 +97,7 @@ export function button(page: Page | Locator, name: string): Locator {
   return page.getByRole("button", { name, exact: true });
 }
 
-/** How many seats and places are sold, as the panel says. */
+/** Sold seats and places, by the panel. */
 export async function soldCount(page: Page): Promise<number> {
   const text = await page.locator(".share strong").first().textContent();
   return Number(text!.split(" ")[0]!.replaceAll(",", ""));

@@ -23,7 +23,7 @@ const TO = { x: 850, y: 500 };
 
 type Step = (page: Page, staged: Staged) => Promise<void>;
 
-/** In order: the title, which also names the picture, and what the person does. */
+/** In order: the title, also the name of the picture, and the person's act. */
 const STEPS: readonly (readonly [title: string, step: Step])[] = [
   ["log-in", logIn],
   ["open-the-arena", openTheArena],

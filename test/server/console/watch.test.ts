@@ -1,4 +1,4 @@
-/** What the console's panel adds up: series, rates, changes, holds and metrics. */
+/** Sums of the console's panel: series, rates, changes, holds and metrics. */
 import { expect, test } from "vitest";
 import {
   AreaMoves,

@@ -45,7 +45,7 @@ async function checkoutOfTheGuide(): Promise<Checkout> {
 
 type Payment = "authorized" | "captured" | "voided";
 
-/** A shop whose database and provider are never lost, and whose process breaks off anywhere. */
+/** A shop with a durable database and provider; its process breaks off anywhere. */
 class Shop {
   url = "";
   key = "";

@@ -75,7 +75,7 @@ async function createEvent(more: object = {}): Promise<string> {
   return (await server.call<{ id: string }>("POST", `${V2}/events/`, { ...key, body })).body.id;
 }
 
-/** How to be refused with each code that needs neither a fault nor a socket. */
+/** A refused request for each code, except those with need of a fault or a socket. */
 const WAYS: Readonly<Record<string, () => Promise<Reply>>> = {
   VALIDATION_FAILED: () => server.call("POST", `${V2}/events/`, { ...key, body: EVENT }),
   MALFORMED_REQUEST: () => book("lock", "{"),

@@ -121,7 +121,7 @@ test("pages load from their own host only, and their policy forbids everything e
   }
 });
 
-/** What the browser loads by itself: style and icon. */
+/** Loaded by the browser itself: style and icon. */
 function linkTargets(text: string): string[] {
   return [...text.matchAll(/<link [^>]*href="([^"]*)"/g)].map(([, target]) => target!);
 }

@@ -50,7 +50,7 @@ const put = (body: unknown, options = {}) =>
   server.call<LayoutDocument>("PUT", layoutPath(), { ...server.a, body, ...options });
 const stored = () => server.engine.state.catalog.layouts.get(schemaId)!.document;
 
-/** What must be true after whatever was done. */
+/** Invariants after every step. */
 function checkAll(): void {
   const { state } = server.engine;
   checkState(state);

@@ -1,4 +1,4 @@
-/** Which thread does a job on a layout. The threads here answer only when the test says so. */
+/** Assignment of layout jobs to threads. The threads here answer only on demand. */
 import { expect, test } from "vitest";
 import { LayoutThreads, type StartLayoutThread } from "../../../server/layouts/layout-thread.ts";
 

@@ -25,7 +25,7 @@ interface Result {
   readonly invalid: Result["stalls"];
 }
 
-/** How long this machine takes to read the layout as JSON when nothing interrupts it. */
+/** Time of this machine to read the layout as JSON without interruption. */
 function readingMs(): number {
   const { text } = largeLayout(SEATS);
   const attempts = Array.from({ length: ATTEMPTS }, () => {

@@ -1,4 +1,4 @@
-/** How full the events are: bounded in number, and cheap however many events there are. */
+/** Fullness of events: bounded in number, and cheap with many events. */
 import { expect, test } from "vitest";
 import { Metrics } from "../../../server/observe/metrics.ts";
 import { World } from "../../support/engine.ts";

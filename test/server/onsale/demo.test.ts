@@ -17,7 +17,7 @@ function startDemo(...flags: string[]) {
   const child = spawn("npm", args, { env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
   let isRunning = true;
   const exited = exitOf(child).finally(() => (isRunning = false));
-  /** What the terminal does on Ctrl-C. */
+  /** As a terminal on Ctrl-C: to the whole group. */
   const interrupt = () => process.kill(-child.pid!, "SIGINT");
   onTestFinished(async () => {
     if (isRunning) interrupt();

@@ -12,7 +12,7 @@ import { type TinyOptions, TinyServer } from "../../support/tiny-server.ts";
 
 const SPACING = 28;
 /**
- * A time limit that only a sale without an end reaches, and a crowd that a busy machine can serve:
+ * A time limit for sales without an end, and a crowd small enough for a busy machine:
  * the tiny server shares its event loop with the crowd and accepts one connection in each turn.
  */
 const FLAGS = "--think-ms 2 --seconds 60 --buyers 100 --connections 16 --seed 1".split(" ");
@@ -20,7 +20,7 @@ const FLAGS = "--think-ms 2 --seconds 60 --buyers 100 --connections 16 --seed 1"
 export const HOUSE_SEATS = 186;
 export const HOUSE_PLACES = 95;
 
-/** How the command ended. */
+/** Exit and output of the command. */
 export interface Played {
   readonly exitCode: number;
   readonly stdout: string;

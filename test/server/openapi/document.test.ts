@@ -56,7 +56,7 @@ const server = new TestServer();
 const reply = await server.call<Document>("GET", "/openapi.json");
 const document = reply.body;
 
-/** What a reference leads to; the value itself when it is none. */
+/** Target of a reference; the value itself when it is none. */
 function resolved<T extends object>(value: T): T {
   if (!("$ref" in value)) return value;
   const parts = String(value.$ref).replace(/^#\//, "").split("/");

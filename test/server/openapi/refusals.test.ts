@@ -327,7 +327,7 @@ const booking = guarded.filter(
   ({ route }) =>
     route.eventParameter !== undefined && !route.isLegacy && !route.path.endsWith("/best"),
 );
-/** Calls that compare the prices that the buyer was shown. */
+/** Calls with a guard on the prices shown to the buyer. */
 const isGuarded = new Set(["lockSeats", "sellSeats", "sellDirectly"]);
 /** A seat in the state that a call compares the fence of. */
 const FENCED: Readonly<Record<string, string>> = { revertSale: "A3", unblockSeats: "A4" };

@@ -1,4 +1,4 @@
-/** What surrounds the server: the packages at run time, their binaries, and the systemd unit. */
+/** The surroundings of the server: packages at run time, their binaries, and the systemd unit. */
 import { execFile, spawnSync } from "node:child_process";
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";

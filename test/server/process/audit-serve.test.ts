@@ -34,7 +34,7 @@ interface Listed {
   readonly places: number | null;
 }
 
-/** What `frontrow history` lists. */
+/** Output of `frontrow history`. */
 function historyIn(folder: string): Listed[] {
   const cli = path.resolve("dist/server/cli.js");
   const text = execFileSync(process.execPath, [cli, "history", folder], {

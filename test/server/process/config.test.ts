@@ -19,7 +19,7 @@ async function parse(
   const { addServeOptions } = await import("../../../server/config.ts");
   const quiet = { writeErr: () => {}, writeOut: () => {} };
   const command = addServeOptions(new Command("serve").exitOverride().configureOutput(quiet));
-  // What is checked before an action.
+  // An action, so that the options are checked.
   command.action(() => {});
   return command.parse(args, { from: "user" }).opts<ServeOptions>();
 }

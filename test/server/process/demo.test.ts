@@ -1,4 +1,4 @@
-/** What `--demo` creates and prints. */
+/** Creations and output of `--demo`. */
 import { expect, test } from "vitest";
 import { createDemo, demoLayout, describeDemo, findDemo } from "../../../server/demo.ts";
 import { Bench } from "../../support/engine.ts";

@@ -135,7 +135,7 @@ describeWith(["prlimit"], "with prlimit", () => {
       const server = await startServer({ args: ["--demo"] });
       const client = new Client(server);
       const layout = await layoutPath(client);
-      // Starts the threads that prepare layouts, which need files of their own: one for the small
+      // Starts the threads for layouts, as they need files of their own: one for the small
       // layout of the demo, and one for the large layout that it has then.
       for (const shapes of [SHAPES, SHAPES.slice(1)]) await client.send("PUT", layout, { shapes });
       keepIdle(server);

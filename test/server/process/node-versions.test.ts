@@ -1,4 +1,4 @@
-/** The versions of Node: which SQLite each uses, and a start on one that cannot work. */
+/** The versions of Node: the SQLite of each, and a start on an unfit one. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { sqlitePackage } from "../../../persistence/disk/sqlite.ts";

@@ -1,4 +1,4 @@
-/** `frontrow serve` and its snapshots: what it says of them, and that they cost no answer. */
+/** `frontrow serve` and its snapshots: its log lines, and no lost answer. */
 import fs from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";

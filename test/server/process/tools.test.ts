@@ -18,7 +18,7 @@ import {
 const SLOW = { timeout: 120_000 };
 const V2 = "/api/private/v2.0";
 
-/** What a busy machine adds, where the work takes longer than a second. */
+/** Added by a busy machine, when the work takes longer than a second. */
 const PROGRESS = /^[a-z ]+: \d+ of \d+\n/gm;
 
 async function run(...args: readonly string[]): Promise<Finished> {

@@ -17,7 +17,10 @@ const GROUP = 65_002;
 const OTHER_USER = ["setpriv", `--reuid=${USER}`, `--regid=${GROUP}`, "--clear-groups"];
 const ENTER = OTHER_USER.concat("sh", "-c", 'umask 0 && exec "$@"', "sh");
 
-/** @returns Why that user cannot run the program, which may be in a private folder; null if it can. */
+/**
+ * @returns The reason why that user cannot run the program, for example a private folder; null if
+ * it can.
+ */
 function missingUser(): string | null {
   const missing = missingRoot() ?? missingPrograms("setpriv");
   if (missing !== null) return missing;

@@ -118,7 +118,7 @@ test("when several refusals apply, the documented order decides", async () => {
   }
 });
 
-/** What closes which commands, and the answer that they get then. */
+/** Causes, with the answer and the closed commands of each. */
 const CLOSED: readonly (readonly [string, string, readonly BookingKind[]])[] = [
   ["a disabled organization", "402 ORGANIZATION_DISABLED", BOOKING_KINDS],
   ["no sales control", "403 SALES_CONTROL_REQUIRED", ["sale", "revertsale"]],

@@ -1,7 +1,7 @@
 /**
- * Every route of the table: who may call it, which bodies and methods it refuses, and that no
- * answer contains anything of another organization. The tests are generated from the table, so that
- * a new row is tested at once.
+ * Every route of the table: its callers, its refused bodies and methods, and no answer with
+ * anything of another organization. The tests are generated from the table, so that a new row is
+ * tested at once.
  */
 import { beforeAll, expect, test } from "vitest";
 import { Passwords } from "../../../server/auth/logins.ts";
@@ -89,7 +89,7 @@ test.each(named(ROUTES))("%s is open to the callers of its kind of access only",
 
 const GUARDED = ROUTES.filter(({ access }) => access !== PUBLIC);
 
-/** Callers that name an organization of another tenant, and one that exists nowhere. */
+/** Callers with an organization of another tenant, and with one from nowhere. */
 const STRANGERS = [
   "the tenant token naming C",
   "the tenant token naming nobody",
@@ -118,7 +118,7 @@ test.each(named(GUARDED))(
 
 const READS = GUARDED.filter((route) => route.method === "get" && !isPlatform(route));
 
-/** Strings that occur only in what belongs to the house. */
+/** Strings that occur only in the house's own objects. */
 const marksOf = (house: House) => [house.key, house.eventId, `"${house.name}"`, `${house.name} `];
 
 test.each([
@@ -191,7 +191,7 @@ test.each(named(LISTS))("%s refuses wrong pages, sizes and sorts", async (_, rou
 });
 
 const BODIED = ROUTES.filter((route) => route.body !== undefined && !isPlatform(route));
-/** Routes for which an empty object is a valid body, and what it means. */
+/** Routes with the empty object as a valid body, and its meaning. */
 const EMPTY_IS_VALID: Readonly<Record<string, string>> = {
   "PUT /api/private/v2.0/schemas/{id}/layout": "keeps the stored layout",
   "PUT /api/seatmap/{id}/": "keeps the stored layout",

@@ -392,7 +392,7 @@ test("PUT /api/private/v2.0/schemas/ replaces a schema", async () => {
   const server = new TestServer();
   const { schemaId, venueId } = server.a;
   const body = { id: schemaId, name: "New plan", venueId, description: "D", archived: true };
-  // What is drawn counts, not what is declared.
+  // Drawn seats count, not the declared number.
   const reply = await server.put(SCHEMAS, { ...body, seatsCapacity: 300 });
   const expected = {
     ...body,

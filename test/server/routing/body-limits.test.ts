@@ -35,7 +35,7 @@ const FORMATS: Readonly<Record<string, string>> = {
   email: `${LETTER.repeat(64)}@${LETTER.repeat(190)}`,
   "local-date-time": "2026-03-19T10:00:00.123456789",
 };
-/** What the shapes leave open. */
+/** Longest values of members without a bound in their shape. */
 const OPEN: Readonly<Record<string, unknown>> = {
   // Three labels and their separators are more than any call could have, so a thousand bytes.
   compositeKey: LETTER.repeat(NAME_LENGTH_MAX - 5),

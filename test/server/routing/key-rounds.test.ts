@@ -1,4 +1,4 @@
-/** How soon a connection hears that its key has ended. */
+/** Delay until a connection hears of the end of its key. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Credentials } from "../../../server/http/front.ts";
 import { type KeyedConnection, KeyRounds } from "../../../server/api/websockets.ts";

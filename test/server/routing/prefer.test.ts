@@ -1,4 +1,4 @@
-/** Which values of the header `Prefer` ask for a representation. */
+/** Values of the header `Prefer` with and without a request for a representation. */
 import { expect, test } from "vitest";
 import { wantsRepresentation } from "../../../server/http/answers.ts";
 

@@ -1,4 +1,4 @@
-/** Which addresses deliveries may go to. */
+/** Allowed addresses of deliveries. */
 import { expect, test } from "vitest";
 import { isGlobal, refuseUrl } from "../../../server/webhooks/addresses.ts";
 

@@ -1,4 +1,4 @@
-/** Bodies that come in pieces: what is kept of them, for whom, and for how long. */
+/** Bodies that come in pieces: their kept bytes, by sender and time. */
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { inSlices } from "../../../server/api/overload.ts";

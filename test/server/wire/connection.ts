@@ -20,7 +20,7 @@ export async function until(isTrue: () => boolean | Promise<boolean>): Promise<v
 }
 
 export class Listening {
-  /** Starts what stands before a server, such as a gateway, and returns the port of that. */
+  /** Starts a process in front of a server, such as a gateway, and returns its port. */
   static way: ((port: number) => Promise<number>) | null = null;
   readonly server: TestServer;
   readonly http: HttpServer;
@@ -98,8 +98,8 @@ export class Listening {
   }
 
   /**
-   * Waits until the server has read everything that was sent before, on any connection, and until
-   * the answers that it could give have arrived: each round trip turns the event loop.
+   * Waits until the server has read everything sent before, on any connection, and its answers have
+   * arrived: each round trip turns the event loop.
    */
   async settled(): Promise<void> {
     for (let i = 0; i < 3; i++) expect((await fetch(`${this.base}/healthz`)).status).toBe(200);

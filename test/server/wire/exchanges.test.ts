@@ -69,7 +69,7 @@ test("a connection that is reset while its answer is being sent disturbs no othe
     // More than a socket takes at once: it is answered, but not sent.
     impatient.get("/docs/reference.js");
     await listening.settled();
-    // The object of that request serves this one now, which waits.
+    // The object of that request now serves this one, and this one waits.
     journal.withholds = true;
     const patient = await listening.connection();
     patient.socket.write(listening.lockRequest(label));

@@ -18,7 +18,7 @@ const HEAD: Head = {
   forEach: () => {},
 };
 
-/** A request that has begun, and whose response throws as soon as it is over. */
+/** A request under way; its response throws as soon as it is over. */
 class Begun {
   readonly released: HttpExchange[] = [];
   readonly written: string[] = [];

@@ -242,7 +242,7 @@ const TOO_MUCH: readonly (readonly [string, string, string])[] = [
 ];
 
 test.each(TOO_MUCH)("a layout with too many %s → refused while it is read", (_, text, limit) => {
-  // What follows is not JSON: it is not reached.
+  // The rest is not JSON: it is not reached.
   const parsed = parseLongJson(Buffer.from(`${text}{{{`), LAYOUT_LIMITS);
   const message = expect.stringContaining(limit) as string;
   expect(parsed).toMatchObject({ ok: false, errors: [{ field: "", code: "SIZE", message }] });

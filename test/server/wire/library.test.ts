@@ -87,7 +87,7 @@ async function opened(): Promise<Socket> {
   return socket;
 }
 
-/** What comes next; null when the connection is closed. */
+/** Next bytes; null when the connection is closed. */
 function next(socket: Socket): Promise<Buffer | null> {
   return new Promise((resolve) => {
     socket.once("data", resolve).once("close", () => resolve(null));

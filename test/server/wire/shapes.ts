@@ -204,5 +204,5 @@ export async function statusesOf(port: number, ...segments: readonly string[]) {
   return (text.match(/HTTP\/1\.1 \d+/g) ?? []).map((line) => Number(line.slice(-3)));
 }
 
-/** Time in which a server reads, and answers, what it got. */
+/** Time for a server to read and answer. */
 const SEGMENT_MS = 20;

@@ -105,7 +105,7 @@ export class ClusterClients {
     const { timeline, hosts, counts, plan } = this.#options;
     const random = this.#random;
     call.attempts += 1;
-    // Some reads come to a host that led earlier, and may not know that it no longer does.
+    // Some reads come to a former leader without knowledge of its end.
     const isAnywhere = call.request.kind === "read" && call.attempts === 1 && random.once(2);
     const number = isAnywhere ? random.below(hosts.length) : this.#host[client]!;
     if (call.attempts > 1) counts.add("a call was repeated");

@@ -56,7 +56,7 @@ export interface ClusterPlan {
   readonly hasOldLeases: boolean;
   /** As `strictReads` of a host. */
   readonly strictReads: boolean;
-  /** Whether the clock of a host stops while it is paused. */
+  /** The clock of a paused host stops. */
   readonly clocksStop: boolean;
 }
 

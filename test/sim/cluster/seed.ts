@@ -49,7 +49,7 @@ async function attempt(plan: ClusterPlan, root: string): Promise<Attempt> {
 }
 
 function textOf(thrown: unknown): string {
-  // When an observer throws, the engine halts with an error of its own.
+  // After an error of an observer, the engine halts with one of its own.
   const cause = thrown instanceof Error ? thrown.cause : undefined;
   const error = cause instanceof Broken ? cause : thrown;
   if (error instanceof Broken) return error.message;

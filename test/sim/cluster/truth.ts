@@ -1,10 +1,10 @@
 /**
- * What is certainly in the log of the cluster: the records that were acknowledged, and those that a
- * new leader found. Each leader is compared with it, when it begins and whenever it acknowledges.
+ * The certain log of the cluster: acknowledged records, and those found by a new leader. Each
+ * leader is compared with it, at its beginning and at each acknowledgement.
  *
- * Which of two leaders is the later one, the log says: each begins a segment of its own. A host
- * that was paused while it took over may begin when a later one has begun long ago, and does not
- * know it yet. It must have what the log had at its place, and nothing that it appends counts.
+ * The log tells the later of two leaders: each begins a segment of its own. A host paused during
+ * its take-over may begin long after a later one, without knowing of it. It must have the log up to
+ * its own place, and its appends do not count.
  */
 import { apply, noteSequence } from "../../../engine/apply.ts";
 import type { Observer } from "../../../engine/ports.ts";

@@ -1,7 +1,7 @@
 /**
  * A model of a cluster of etcd with its documented behaviour. A change takes effect once a majority
  * has it; whether one that was on its way when its leader was lost takes effect is open. A request
- * that waits in a paused member happens when the member goes on, however late that is.
+ * in a paused member happens when the member goes on, however late.
  *
  * Leases: the leader counts their time by its own clock, and a renewal reaches only the leader. A
  * leader that was cut off renews until it steps down; its successor therefore gives each lease its

@@ -36,7 +36,7 @@ export class Member {
   isLeader = false;
   /** It was paused, and has not noticed yet what happened meanwhile. */
   isWaking = false;
-  /** When each lease ends, by the clock of this member; only a leader has them. */
+  /** Ends of the leases, by the clock of this member; only a leader has them. */
   readonly leases = new Map<string, { readonly ttlMs: number; expiresAtMs: number }>();
   readonly watches = new Set<Watch>();
   /** Tells each waiting client of the lost connection. */

@@ -14,7 +14,7 @@ export class SimProcess implements Scheduler {
   /** Its seconds per second. */
   readonly #rate: number;
   #isPaused = false;
-  /** When its clock stopped; null while it runs. */
+  /** Time of the stop of its clock; null while it runs. */
   #stoppedAtUs: number | null = null;
   #stoppedUs = 0;
   #isAlive = true;

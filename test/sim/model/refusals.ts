@@ -119,7 +119,7 @@ export function rulesOf(organization: ModelOrganization, event: ModelEvent) {
   };
 }
 
-/** The seats that can be reached over neighbours that are ACTIVE, or in the request. */
+/** The seats in reach over neighbours, each ACTIVE or in the request. */
 function stretchOf(event: ModelEvent, from: ModelSeat, requested: Set<ModelSeat>): Set<ModelSeat> {
   const stretch = new Set([from]);
   for (const seat of stretch) {

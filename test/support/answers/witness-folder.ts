@@ -1,5 +1,5 @@
 /**
- * The folder in which each test worker records the answers that it saw, for the contract table.
+ * The folder of the answers seen by each test worker, for the contract table.
  * Each run has its own folder, and passes it to its workers in the environment.
  */
 import { mkdtempSync } from "node:fs";

@@ -1,6 +1,6 @@
 /**
- * One file of the fake disk: what processes read (the page cache), what is durable, and which
- * sectors differ. When the power fails, dice decide about those sectors.
+ * One file of the fake disk: the page cache for readers, the durable bytes, and the sectors with a
+ * difference. When the power fails, dice decide about those sectors.
  */
 
 /** Random decisions; see `Random` of the simulation. */
@@ -193,7 +193,7 @@ function sector(bytes: Buffer, i: number): Buffer {
 }
 
 /**
- * A buffer of that length that is not shared, with zeros after the bytes. A log grows in hundreds
+ * An unshared buffer of that length, with zeros after the bytes. A log grows in hundreds
  * of small steps, so there is room for more of them: a copy for each would take seconds.
  */
 function ownOf(bytes: Buffer, isOwn: boolean, lengthBytes: number): Buffer {

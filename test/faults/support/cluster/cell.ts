@@ -25,7 +25,7 @@ const ANSWERS_MAX = 300;
 const DELAY_MS_MAX = 50;
 /** Longer than the lease, so that another host leads. */
 const PAUSE_MS = 4_000;
-/** How long a host is still cut off once another one leads: clients reach both meanwhile. */
+/** A host stays cut off so long under its successor: clients reach both meanwhile. */
 const CUT_MS = 1_000;
 const EXIT_LEADERSHIP_LOST = 76;
 /** The row of seats that some clients book again and again. */

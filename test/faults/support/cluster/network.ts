@@ -24,12 +24,12 @@ export class Network {
     for (let host = 0; host < hosts; host++) this.#add(scope, host);
   }
 
-  /** Where this process reaches a host. */
+  /** Address of a host for this process. */
   addressOf(host: number): string {
     return `198.18.${this.#number}.${SUBNET_ADDRESSES * host + 2}`;
   }
 
-  /** Where the hosts reach each other. */
+  /** Address of a host for the others. */
   peerAddressOf(host: number): string {
     return `198.19.${this.#number}.${host + 1}`;
   }

@@ -31,7 +31,7 @@ export class PowerDisk {
     scope.defer(() => void spawnSync("umount", ["--lazy", this.folder]));
   }
 
-  /** What was not synced is lost. The processes that use the disk must be stopped before. */
+  /** Loses unsynced writes. The processes on the disk must be stopped before. */
   cut(): void {
     system("perl", "-e", STOP, this.folder);
   }

@@ -1,7 +1,7 @@
 /**
- * Clients that book a few seats and look at them while hosts of a cluster fail, and the history of
- * what they saw. A booking is repeated with the same idempotency key until a host answers it. Each
- * host is read all the time, also one that led earlier and may not know that it no longer does.
+ * Clients book a few seats and read them while hosts of a cluster fail; and the history of their
+ * answers. A booking is repeated with the same idempotency key until a host answers it. Each host
+ * is read all the time, also a former leader without knowledge of its end.
  */
 import { request } from "undici";
 import { Random } from "../../../../server/onsale/random.ts";
@@ -155,7 +155,7 @@ export class SeatPlayers {
   }
 }
 
-/** Whether the answer stays the same when the call is repeated. */
+/** A repeated call gets the same answer. */
 function isFinal(status: number): boolean {
   return status < 500 && status !== CONFLICT && status !== TOO_MANY_REQUESTS;
 }

@@ -52,12 +52,12 @@ export class Sites {
     this.#network!.heal(site);
   }
 
-  /** What runs there must be stopped before. */
+  /** Stop the processes of the site before. */
   cutPower(site: number): void {
     this.#disks[site]!.cut();
   }
 
-  /** What ran there must have ended before. */
+  /** The processes of the site must have ended before. */
   restorePower(site: number): void {
     this.#disks[site]!.restore();
   }

@@ -1,4 +1,4 @@
-/** What the hostile tenant does: the ways in which the service was attacked from outside before. */
+/** Acts of the hostile tenant: former attacks on the service from outside. */
 import { type Act, type HostileTenant, MEBIBYTE } from "./tenant.ts";
 
 const PIPELINED = 2_000;

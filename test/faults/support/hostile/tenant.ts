@@ -4,11 +4,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Agent } from "undici";
 import type { Outcome } from "../../campaign.ts";
 
-/** What its program says first. */
+/** First line of its program. */
 export const STARTED = "started\n";
 export const MEBIBYTE = 1_024 * 1_024;
 const TIMEOUT_MS = 300_000;
-/** How long sockets of one turn stay open. */
+/** Life of the sockets of one turn. */
 const OPEN_MS = 1_000;
 const SERVER_ERROR = 500;
 
@@ -35,7 +35,7 @@ type Answered = number | "closed";
 /** Does one kind of harm once. @returns The answers that it waited for. */
 export type Act = (tenant: HostileTenant) => Promise<readonly Answered[]>;
 
-/** What the acts work on. */
+/** Objects of the acts. */
 export interface Property {
   readonly schemaId: number;
   readonly eventId: string;
@@ -48,7 +48,7 @@ export interface Property {
   readonly layouts: readonly [string, string];
 }
 
-/** What the program of the tenant is told. */
+/** Input of the tenant's program. */
 export interface HostilePlan {
   readonly url: string;
   readonly key: string;
