@@ -160,7 +160,7 @@ const PLACE = /^([0-9a-f]{16})-([0-9a-f]{16})$/;
 const AFTER_ALL = "~";
 
 export class CellKeys {
-  /** Which store the cell has, and where its log in etcd begins. */
+  /** The cell's store, and the first frame of its log in etcd. */
   readonly store: string;
   /** The leader. The create revision of this key is the fencing token. */
   readonly leader: string;

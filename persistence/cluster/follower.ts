@@ -42,7 +42,7 @@ import { EtcdRefused, NotOfThisCell, TooFarBehind } from "./options.ts";
 const PAGE_KEYS = 16;
 const READ_DEADLINE_MS = 2_000;
 const RETRY_DELAY_MS = 200;
-/** When more waits for the disk, the watch is ended until it is written. */
+/** Backlog for the disk; a larger one ends the watch until it is written. */
 const WAITING_BYTES_MAX = 64 * 1024 * 1024;
 
 export interface FollowerOptions {
@@ -240,7 +240,7 @@ export class Follower {
     });
   }
 
-  /** @returns Whether the frame was the next one. */
+  /** @returns True for the next frame. */
   #take(frame: Buffer, place: FramePlace): boolean {
     const { log, folder } = this.#options;
     const isAtEnd = comparePlaces(place, log.end) === 0;

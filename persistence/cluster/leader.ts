@@ -140,7 +140,7 @@ export interface LeaseOptions {
   readonly leaseMs: number;
   /** A lease was granted: the first, or one after an expired one. */
   readonly onGranted: (leaseId: string) => void;
-  /** The lease has ended: its keys are gone. @returns Whether to ask for another one. */
+  /** The lease has ended: its keys are gone. @returns True to ask for another one. */
   readonly onEnded: () => boolean;
   /** The lease was not certainly held for a while: see `prove`. */
   readonly onLapse: () => void;

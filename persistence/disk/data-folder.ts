@@ -355,7 +355,7 @@ function ensureClusterCell(disk: ReadDisk, folder: string, given: string | undef
 }
 
 /**
- * Renames a file of SQLite that cannot be used. Nobody has it open.
+ * Renames an unusable file of SQLite. Nobody has it open.
  * @returns The new name. @throws DiskFault.
  */
 export function setAside(disk: Disk, folder: string, name: string): string {

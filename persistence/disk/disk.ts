@@ -53,7 +53,7 @@ export interface Disk {
   makeFolderNow(path: string): void;
   /**
    * Takes the rights of all other users away from a folder or file. Undefined for disks without
-   * users. @returns Whether they had any. @throws DiskFault, also for a path of another user.
+   * users. @returns True when they had any. @throws DiskFault, also for a path of another user.
    */
   readonly makePrivateNow?: ((path: string) => boolean) | undefined;
   /** @returns Names in the folder, in no order; null when it does not exist. */

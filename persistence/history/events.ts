@@ -22,7 +22,7 @@ import type { Tail } from "./tail.ts";
 
 /** Records and transitions of one slice: a few milliseconds. */
 export const SLICE_MOVES = 20_000;
-/** Rows of events that one slice reads. */
+/** Event rows of a slice. */
 const EVENTS_PER_SLICE = 1_000;
 /** Memory of the kept blocks. */
 export const BLOCK_BYTES_MAX = 96 * 1024 * 1024;

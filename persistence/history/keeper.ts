@@ -125,7 +125,7 @@ export class OpenHistory {
 
   /**
    * Does a slice of reading the log up to a batch that is on disk.
-   * @returns Whether it has been read.
+   * @returns True once it has been read.
    */
   followSlice(mark: ChainMark): boolean {
     const { tail } = this;
@@ -148,7 +148,7 @@ export class OpenHistory {
   /**
    * Reads the log up to a record that is on disk.
    * @param bytesMax - Bytes of the tail after which reading ends.
-   * @returns Whether it has the record.
+   * @returns True when it has the record.
    */
   readTo(sequence: number, bytesMax = Infinity): boolean {
     const { tail } = this;
@@ -196,7 +196,7 @@ export class OpenHistory {
    * Does a slice of moving the records of the tail into the archive: compresses some of them, or at
    * last writes all, in one transaction. Meanwhile the tail may grow. First the retention ends.
    * @param mark - The batch that ends the tail; by default the last one that was read.
-   * @returns Whether the archive has all records.
+   * @returns True once the archive has all records.
    */
   archiveSlice(mark?: ChainMark): boolean {
     if (this.#expiring !== null) {
@@ -500,7 +500,7 @@ export class HistoryKeeper {
   /**
    * Does a slice of reading the log up to the mark. Never throws: a failure is reported, and the next
    * call tries again.
-   * @returns Whether it succeeded; null when more is to be read.
+   * @returns True for success; null when more is to be read.
    */
   followSlice(mark: ChainMark): boolean | null {
     return this.#attempt(() => this.#followSlice(mark));
@@ -677,7 +677,7 @@ export class HistoryKeeper {
     if (firstSequence > before) onReport({ kind: "expired", firstSequence });
   }
 
-  /** Renames the file, which may have records that the log has lost, and creates an empty one. */
+  /** Renames the file, as it may have records lost by the log, and creates an empty one. */
   #setAside(reason: string): void {
     const { disk, folder, onReport } = this.#options;
     this.close();
@@ -689,7 +689,7 @@ export class HistoryKeeper {
   }
 }
 
-/** Creates an empty file, so that from now on the log keeps the segments that the archive lacks. */
+/** Creates an empty file: from now on the log keeps the segments missing in the archive. */
 export function makeAuditFile(disk: Disk, folder: string): void {
   if (namesIn(disk, folder).includes(AUDIT_FILE)) return;
   disk.createNow(`${folder}/${AUDIT_FILE}`).closeNow();

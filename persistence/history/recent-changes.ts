@@ -41,11 +41,11 @@ import { lowerBound } from "./block.ts";
 
 /** Memory for recent changes; the oldest are dropped. Older ones are in the audit trail. */
 export const RECENT_BYTES_MAX = 32 * 1024 * 1024;
-/** What a chain keeps of a record, in bytes, at least. */
+/** Memory of a record in a chain, at least. */
 const KEPT_BYTES = 600;
 /** Changes of a block. */
 export const BLOCK_CHANGES = 512;
-/** Chains that are trimmed for each batch that is dropped. */
+/** Chains trimmed for each dropped batch. */
 const TRIMMED_PER_BATCH = 8;
 
 /** Kept until its record is dropped. */
@@ -69,7 +69,7 @@ export class RecentChanges implements Observer {
   readonly #observed: (() => void)[] = [];
   /** The last comparison: the events of a schema change their layout together. */
   #compared: { readonly from: Layout; readonly to: Layout; readonly ids: PlaceIds } | null = null;
-  /** Watched events with changes that are not on disk yet, or that nobody was told of. */
+  /** Watched events with changes not on disk yet, or not announced yet. */
   #dirty: EventChain[] = [];
 
   constructor(bytesMax = RECENT_BYTES_MAX) {
@@ -267,7 +267,7 @@ export class RecentChanges implements Observer {
 
   /**
    * The seats and prices of now, if a move of the chain refers to them.
-   * @param isPriced - Whether the prices are about to change in place; else another partition takes
+   * @param isPriced - True when the prices are about to change in place; else another partition takes
    * the place of this one: a hundred events may follow a layout, and copies of all would stop
    * everybody.
    */

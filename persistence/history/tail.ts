@@ -143,7 +143,7 @@ export class Tail {
       if (one.kind === kind && one.sequence > since) yield one.owner;
   }
 
-  /** An event that exists, or that the tail has removed. */
+  /** An existing event, or one removed by the tail. */
   eventAt(partition: number): ArchivedEvent | undefined {
     return this.#changedEvents.get(partition) ?? this.#events.get(partition);
   }

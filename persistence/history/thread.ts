@@ -47,7 +47,7 @@ const IDLE_STEPS_MAX = 3_600;
 /** Waiting questions of one asker, and of all. */
 export const ASKER_MAX = 64;
 export const WAITING_MAX = 1_024;
-/** How long a shutdown waits for the thread. The next start reads what it has not archived. */
+/** Wait of a shutdown for the thread. The next start reads the records not archived by then. */
 const END_MS_MAX = 5_000;
 
 type Outcome = AuditOutcome<AuditAnswers[AuditTopic]>;
@@ -285,7 +285,7 @@ export class HistoryThread {
 }
 
 /**
- * Asks the thread of the history from a thread that is not the engine's.
+ * Asks the thread of the history from any thread but the engine's.
  * @param port - As by `HistoryThread.connect`.
  */
 export function asking(port: MessagePort): AskHistory {
@@ -367,7 +367,7 @@ interface Begun {
   readonly steps: Slices<Outcome>;
 }
 
-/** Keys of the turns that read and archive the log, and of other threads. No asker has them. */
+/** Keys of turns: for reading and archiving the log, and for other threads. No asker has them. */
 const OF_LOG = "";
 const OF_PEERS = "peers";
 
@@ -402,7 +402,8 @@ export function serveHistory(
       const own = markOf(mark);
       questions.push(OF_LOG, () => {
         const isRead = keeper.followSlice(own);
-        if (isRead === null || (isRead && mustArchive && keeper.archiveSlice() === null)) return true;
+        if (isRead === null || (isRead && mustArchive && keeper.archiveSlice() === null))
+          return true;
         answering.done(stateOf(keeper));
         return false;
       });
@@ -438,7 +439,7 @@ export function serveHistory(
 class Questions {
   readonly #keeper: HistoryKeeper;
   readonly #soon: ServeOptions["soon"];
-  /** By asker: each runs a slice, and returns whether it needs more. */
+  /** By asker: each runs a slice, and returns true for another one. */
   readonly #turns = new FairQueue<string, () => boolean>();
   /** Questions whose client has not gone. */
   readonly #wanted = new Set<number>();
@@ -457,7 +458,7 @@ class Questions {
     this.push(asked.asker, () => this.#step(work));
   }
 
-  /** Work in slices takes its turns among the questions. @param step - Returns whether more is left. */
+  /** Takes turns among the questions. @param step - Runs a slice; returns true when more is left. */
   push(key: string, step: () => boolean): void {
     this.#turns.push(key, step);
     if (this.#isRunning) return;
@@ -484,7 +485,7 @@ class Questions {
     if (this.#isRunning) this.#soon(() => this.#run());
   }
 
-  /** Runs a slice. @returns Whether the question needs more. */
+  /** Runs a slice. @returns True when the question needs more. */
   #step(work: Work): boolean {
     if (!this.#wanted.has(work.id)) {
       work.slices?.steps.return(UNAVAILABLE);

@@ -105,7 +105,7 @@ export function stateName(state: SeatState): StateName | null {
 /** The name of a state. */
 export type StateName = "ACTIVE" | "LOCKED" | "SOLD" | "BLOCKED";
 
-/** What one call, or the end of one hold, changed in the seats and areas of an event. */
+/** Seats and areas of an event after one call, or after the end of one hold. */
 export interface Change {
   /** Its position in the log. The sequences of an event rise, with gaps. */
   readonly sequence: number;

@@ -86,7 +86,7 @@ export interface Area extends Omit<AreaFacts, "areaId"> {
 
 /** Some of the seats of an event. */
 export interface Seats {
-  /** The last record that they reflect, from which `subscribe` continues. */
+  /** The last record in them: `subscribe` continues there. */
   readonly sequence: number;
   readonly seats: readonly Seat[];
   /** The number of seats that match, on all pages. */
@@ -95,7 +95,7 @@ export interface Seats {
 
 /** The general-admission areas of an event. */
 export interface Areas {
-  /** The last record that they reflect, from which `subscribe` continues. */
+  /** The last record in them: `subscribe` continues there. */
   readonly sequence: number;
   /** In the order of the layout. */
   readonly areas: readonly Area[];
@@ -138,7 +138,7 @@ export interface ExtendedHolds {
   readonly untilMs: number | null;
 }
 
-/** Which seats to list: by default all. */
+/** Filter, order and page of a listing of seats: by default all of them. */
 export interface SeatFilter {
   readonly sectionId?: number | undefined;
   readonly rowId?: number | undefined;
@@ -146,7 +146,7 @@ export interface SeatFilter {
   readonly changedSinceMs?: number | undefined;
   /** One criterion after the other; at last the id. */
   readonly sort?: readonly { readonly property: SeatSort; readonly descending: boolean }[];
-  /** How many of the seats that match to leave out, and how many to list then. */
+  /** Matching seats to skip, and to list after those. */
   readonly offset?: number;
   readonly limit?: number;
 }
@@ -155,7 +155,7 @@ export interface SeatFilter {
 export interface PastSeats {
   readonly seats: readonly Seat[];
   readonly total: number;
-  /** Whether ACTIVE seats could be booked then. */
+  /** True when ACTIVE seats could be booked then. */
   readonly isOnSale: boolean;
 }
 
@@ -175,7 +175,7 @@ export interface AuditPage {
   readonly extent: TrailExtent;
 }
 
-/** Which transitions to list; every member may be left out. By default all, the oldest first. */
+/** Filter, order and page of a listing of transitions: by default all, the oldest first. */
 export type AuditFilter = Partial<TransitionQuery>;
 
 const ALL = { offset: 0, limit: Number.MAX_SAFE_INTEGER };
@@ -352,7 +352,7 @@ function refuseGap({ gap }: Gap): Refusal<NotInTrail> {
 /** Why a query about something with an id is refused. */
 export type NotOwn = "VALIDATION_FAILED" | "ENTITY_NOT_FOUND" | "ACCESS_DENIED";
 
-/** What the shape of a command, its caller and the state of the log can refuse in every command. */
+/** Refusals of every command: by its shape, its caller, or the state of the log. */
 export type AnyCommand =
   | "VALIDATION_FAILED"
   | "ACCESS_DENIED"
@@ -497,7 +497,7 @@ const SHAPES = {
   }),
 } satisfies Record<string, Shape>;
 
-/** What a caller has passed, by the name of the argument. */
+/** Passed values, by the name of the argument. */
 type Arguments = { readonly [Name in keyof typeof SHAPES]?: unknown };
 
 /** @returns VALIDATION_FAILED for arguments of the wrong form; else null. */

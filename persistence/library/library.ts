@@ -572,9 +572,9 @@ export class Frontrow {
   }
 }
 
-// What a caller passes to open a store, perhaps as a host of a cluster, and to create a tenant.
+// Arguments of `open`, perhaps for a host of a cluster, and of a new tenant.
 
-/** How to open a store. */
+/** Options of `open`. */
 export interface FrontrowOptions extends OpenOptions {
   /** Name of the organization to act for; "default" by default. It is created if necessary. */
   readonly organization?: string | undefined;

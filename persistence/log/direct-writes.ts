@@ -1,7 +1,7 @@
 /**
- * When a batch is written on the engine's own thread. Where the disk is fast, handing a batch to
- * another thread and back takes longer than the write. But the engine does nothing else meanwhile,
- * so it is for small batches on a fast disk only.
+ * Decides for a write on the engine's own thread. On a fast disk, handing a batch to another thread
+ * and back takes longer than the write. But the engine does nothing else meanwhile, so it is for
+ * small batches on a fast disk only.
  */
 
 /** Above it, handing a batch over is a small part of the time. */
@@ -60,7 +60,7 @@ export class DirectWrites {
     this.#last = recordCount;
   }
 
-  /** A write has ended. @param isDirect - Whether the engine waited for it. */
+  /** A write has ended. @param isDirect - True when the engine waited for it. */
   note(tookMs: number, nowMs: number, isDirect: boolean): void {
     this.#usualMs += (Math.min(tookMs, COUNTED_MS_MAX) - this.#usualMs) * WEIGHT;
     if (isDirect && tookMs > STALL_MS) this.#restUntilMs = nowMs + REST_FACTOR * tookMs;

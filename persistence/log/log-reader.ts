@@ -58,7 +58,7 @@ export interface ReadSegment extends SegmentExtent {
 
 export interface ReadLog {
   readonly scan: LogScan;
-  /** How many segments were read. */
+  /** Number of segments read. */
   readonly segments: number;
   /** Bytes of valid frames and headers. */
   readonly validBytes: number;
@@ -122,9 +122,9 @@ export function segmentOf(
 }
 
 /**
- * @returns The segment where a reader begins. It holds the last record before the start, which
- * proves that log and start belong together; or it is the first segment and begins right after that
- * record, as after a repair.
+ * @returns The segment where a reader begins. It holds the last record before the start, as a proof
+ * of one log for both; or it is the first segment and begins right after that record, as after a
+ * repair.
  */
 function firstSegment(
   places: readonly SegmentPlace[],
@@ -172,7 +172,7 @@ export interface ChainMark {
   readonly chain: Uint8Array;
 }
 
-/** Where a reader of the log begins: after the records that a snapshot contains. */
+/** Start of a reader of the log: after the records in a snapshot. */
 export interface LogStart {
   /** Records up to this one are not replayed. */
   readonly sequence: number;
@@ -208,11 +208,11 @@ export class LogScan {
   chain: Uint8Array;
   /** Milliseconds since 1970: the time of the last record. */
   timeMs = 0;
-  /** Whether the last frame marks a clean shutdown; also true for an empty log. */
+  /** True when the last frame marks a clean shutdown, and for an empty log. */
   clean = true;
   readonly #replay: Replay;
   readonly #onEncoded: OnEncoded | undefined;
-  /** Whether the current segment is the first of an epoch. */
+  /** True in the first segment of an epoch. */
   #opensEpoch = false;
 
   /** @param onEncoded - Gets the batches after the start in place of `replay`, which decodes them. */
@@ -460,8 +460,8 @@ export function startUnverified(sequence: number): LogStart {
 }
 
 /**
- * Where to start reading when `place` is the first segment on disk: at the beginning of the log
- * (null), or at a later segment whose chain cannot be verified because its predecessor is gone.
+ * Start of reading with `place` as the first segment on disk: null for the beginning of the log;
+ * else a later segment, whose chain cannot be verified because its predecessor is gone.
  */
 export function startOfFirst({ number, firstSequence }: SegmentPlace): LogStart | null {
   return number === 1 ? null : startUnverified(firstSequence - 1);
@@ -511,7 +511,7 @@ export class LogFollower {
    */
   read(until: number, onFrame: (reached: ChainMark | null) => boolean = () => true): void {
     const scan = this.#scan;
-    // What was after the last frame may have been written meanwhile.
+    // Bytes after the last frame may have been written meanwhile.
     if (this.#segment !== null) {
       this.#segment.sizeBytes = this.#segment.file.sizeNow();
       this.#forget(this.#segment);

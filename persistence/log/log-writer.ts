@@ -269,7 +269,7 @@ export class LogWriter implements Journal {
   #markDue = false;
   #cancelMark: (() => void) | null = null;
   #sentMs = 0;
-  /** When the first record of the open batch, and of the batch in flight, was appended. */
+  /** Time of the first record in the open batch, and in the batch in flight. */
   #openedMs = 0;
   #flightOpenedMs = 0;
   #failure: StoreFault | null = null;

@@ -47,7 +47,7 @@ export interface RecoveryReport {
   readonly tornBytes: number;
   /** Name of the segment that ended with it; its original is kept as `….broken`. */
   readonly tornSegment: string | null;
-  /** Whether the previous process shut down cleanly; true for an empty log. */
+  /** True after a clean shutdown of the previous process, and for an empty log. */
   readonly cleanShutdown: boolean;
   /** The last epoch in the log; this process writes the next one. */
   readonly epoch: number;

@@ -208,7 +208,7 @@ function copyLog({ disk, from, to, onWork }: CopyOptions, held: HeldFolder): voi
   disk.syncFolderNow(target);
 }
 
-/** Whether it is a snapshot, the trail or the deliveries: a store may be sound without it. */
+/** True for a snapshot, the trail and the deliveries: a store may be sound without them. */
 function canBeLeftOut(folder: string, { path }: Finding): boolean {
   const isProjection = [AUDIT_FILE, WEBHOOKS_FILE].includes(basename(path));
   return isProjection || path.startsWith(`${folder}/${SNAPSHOT_FOLDER}/`);
@@ -343,7 +343,7 @@ export class HeldFolder implements ReadDisk {
   }
 }
 
-/** Whether it is the newest segment. */
+/** True for the newest segment. */
 function isGrowing(name: string, names: readonly string[]): boolean {
   return name.endsWith(SEGMENT_SUFFIX) && name === names.at(-1);
 }

@@ -22,7 +22,7 @@ import {
 
 export type ArrivalOptions = Omit<CopyOptions, "from">;
 
-/** What a data folder has: no name may lead out of it. */
+/** Files of a data folder: no name may lead out of it. */
 const FILE_NAME = /^((snapshots|wal)\/)?[\w-][\w.-]*$/;
 
 interface ArrivingFile {
@@ -47,7 +47,7 @@ export class ArrivingCopy {
     this.#partial = beginCopy(options.disk, options.to);
   }
 
-  /** Whether everything has come. */
+  /** True once everything has come. */
   get isWhole(): boolean {
     return this.#hasEnded;
   }

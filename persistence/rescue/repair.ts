@@ -47,7 +47,7 @@ export interface RepairOptions extends Omit<PlanOptions, "storeId"> {
   readonly disk: Disk;
 }
 
-/** What a repair would do, and what the trail knows of the lost records; null for no trail. */
+/** Plan of a repair, and the lost records known to the trail; null for no trail. */
 export interface Preview {
   readonly plan: RepairPlan;
   readonly known: KnownLoss | null;
@@ -87,7 +87,7 @@ export function exportPathOf(disk: Disk, folder: string): string {
   }
 }
 
-/** Whether a repair loses records that something is known of. */
+/** True when a repair loses known records. */
 export function losesRecords({ plan, known }: Preview): boolean {
   return plan.lost.range !== null || (known?.total ?? 0) > 0;
 }
@@ -200,10 +200,10 @@ function brokenName(disk: Disk, folder: string, name: string): string {
   return broken;
 }
 
-// What the audit trail and the rest of the log still know of the records that a repair loses:
-// counted for people, and exported as lines of JSON, so that the bookings can be made again.
+// Lost records of a repair, as the audit trail and the rest of the log know them: counted for
+// people, and exported as lines of JSON, so that the bookings can be made again.
 
-/** What the trail has of the lost records. */
+/** Lost transitions in the trail. */
 export interface KnownLoss {
   /** Transitions by event id; events without any are left out. */
   readonly byEvent: ReadonlyMap<string, number>;
@@ -246,8 +246,8 @@ function knownLoss(options: SurveyOptions, plan: RepairPlan): KnownLoss | null {
 }
 
 /**
- * Writes the lost transitions of the trail, and the readable lost records that it does not have, as
- * a new file, which is private to this user and on disk when this returns.
+ * Writes the lost transitions of the trail, and readable lost records missing in it, to a new file,
+ * private to this user and on disk when this returns.
  * @param path - Of the file.
  */
 function exportLoss(
@@ -270,7 +270,7 @@ function exportLoss(
   const { disk } = options;
   const folder = dirname(path);
   withTrail(options, (trail) => {
-    // What was written before the trail turned out to be damaged.
+    // A part of it, from before the trail turned out to be damaged.
     if (namesIn(disk, folder).includes(basename(path))) disk.removeNow(path);
     createFileNow(disk, path, chunksOf(lines(trail)));
   });

@@ -376,7 +376,7 @@ export interface SnapshotsStart {
   readonly base: string | null;
   /** The last record in the catalog of the base; 0 without a base. */
   readonly baseSequence: number;
-  /** When the base was begun; the time of the start without a base. */
+  /** Begin of the base; the time of the start without a base. */
   readonly baseMs: number;
   /** Partitions changed since the base. */
   readonly changed: Iterable<number>;

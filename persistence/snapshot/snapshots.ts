@@ -54,7 +54,7 @@ export class Snapshots implements Observer {
   #changed: Set<number>;
   /** The next snapshot is due when `LogStats.bytes` reaches this. */
   #dueBytes: number;
-  /** When the last snapshot was begun. */
+  /** Begin of the last snapshot. */
   #lastMs: number;
   #current: SnapshotInProgress | null = null;
   /** The files on disk may be the cause, so the next snapshot copies everything from memory. */
@@ -126,8 +126,8 @@ export class Snapshots implements Observer {
   }
 
   /**
-   * Prevents further snapshots. Settles when none is in progress. A snapshot that takes too long is
-   * abandoned, which loses nothing, because the log has everything.
+   * Prevents further snapshots. Settles when none is in progress. One over its time is abandoned:
+   * the log has everything.
    */
   stop(): Promise<void> {
     this.#isStopped = true;
@@ -278,7 +278,7 @@ export class Snapshots implements Observer {
     );
   }
 
-  /** @returns Whether there is more to do. */
+  /** @returns True when there is more to do. */
   #step(snapshot: SnapshotInProgress): boolean {
     const { catalog, writer } = snapshot;
     const part = catalog?.parts.next().value;

@@ -159,7 +159,7 @@ class Service {
   readonly #options: ServiceOptions;
   /** The snapshot in progress; null before it begins and after it has failed. */
   #build: SnapshotBuild | null = null;
-  /** When the work since the last rest began; as `performance.now`. */
+  /** Begin of the work since the last rest; as `performance.now`. */
   #workedFromMs = 0;
 
   constructor(options: ServiceOptions) {

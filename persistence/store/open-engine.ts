@@ -122,7 +122,7 @@ export class Store {
     return value;
   }
 
-  /** @returns A caller that acts for the organization, which is created if it does not exist. */
+  /** @returns A caller for the organization with the name, created if necessary. */
   async callerFor(name: string): Promise<Caller> {
     const { organizations } = this.engine.state.catalog;
     const key = labelKey(name);
@@ -221,7 +221,7 @@ export type CodeNames = { readonly [Name in keyof typeof Codes as (typeof Codes)
 /** Why a call was refused. */
 export type RefusalCode = Exclude<keyof typeof Codes, "OK"> | "HISTORY_GONE";
 
-/** What a call came to: `ok` tells a value from a refusal. A refused call changed nothing. */
+/** Result of a call: `ok` tells a value from a refusal. A refused call changed nothing. */
 export type Result<Value, Code extends RefusalCode = RefusalCode> =
   | { readonly ok: true; readonly value: Value }
   | Refusal<Code>;

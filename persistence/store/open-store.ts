@@ -132,11 +132,11 @@ export interface OpenStore {
   close(isEnding?: boolean): Promise<void>;
 }
 
-/** How often expired holds of all events are ended and the last snapshot's age is checked. */
+/** Interval of ending expired holds of all events, and of checking the last snapshot's age. */
 const SWEEP_MS = 500;
-/** How long `prepareClose` waits for the snapshot. */
+/** Wait of `prepareClose` for the snapshot. */
 const FINAL_MS_MAX = 12_000;
-/** How long the close of a process that ends waits for the trail. */
+/** Wait for the trail at the close of an ending process. */
 const TRAIL_END_MS_MAX = 100;
 /** After an on-sale, thousands of holds may end in the same second. */
 const HOLDS_PER_TURN = 1_000;
@@ -252,7 +252,7 @@ function begin(prepared: Prepared, { journal, position, cluster }: Led): OpenSto
   const { scheduler } = platform;
   // A host of a cluster has had no log until now if it has just founded the cell.
   if (!dataFolder.hasLog) dataFolder.markHasLog();
-  // A log that ends with the snapshot has no record that says the time.
+  // Without a record after the snapshot, the log does not tell the time.
   clock.atLeast(Math.max(report.timeMs, position.timeMs));
   const confirm = cluster?.confirm;
   const engine = new Engine(state, position, { clock, journal, observer, confirm });
@@ -369,8 +369,8 @@ interface Closing {
 }
 
 /**
- * Ordering: the last snapshot comes after the log, which must be durable to its end, and after the
- * trail, because the segments that the trail lacks are kept. The folder is released last.
+ * Ordering: the last snapshot comes after the log, durable to its end, and after the trail, because
+ * segments missing in the trail are kept. The folder is released last.
  */
 async function closeAll(
   { snapshots, journal, cluster }: Omit<OpenStore, "prepareClose" | "close">,
@@ -407,7 +407,7 @@ export interface HostLogOptions extends Omit<LogOptions, "replay" | "start" | "c
   readonly read: ReadState;
 }
 
-/** What the engine of a leader begins with. */
+/** Begin of the engine of a leader. */
 interface Led {
   readonly journal: LogWriter;
   readonly position: Position;
@@ -548,10 +548,10 @@ async function refuseNewFolder(
   });
 }
 
-// When the next frame of the leader leaves. A frame takes several milliseconds, and clients that
-// wait for an answer send their next request when they have it. A frame that left with the first of
-// these would make most others wait for the frame after it, and each frame costs processor time on
-// all hosts. So a frame waits for as many requests as the last one answered, while they arrive.
+// Batch delay of a leader. A frame takes several milliseconds, and waiting clients send their next
+// request on its answer. A frame with the first of these alone would make most others wait for the
+// frame after it, and each frame costs processor time on all hosts. So a frame waits for as many
+// requests as the last one answered, while they arrive.
 
 const LOOK_EVERY_MS = 1;
 /** After so many looks in a row without another record, none is expected any more. */
@@ -623,7 +623,7 @@ export class Gathering {
 // Sets a newest segment without a whole frame aside. A leader begins a segment before the first
 // frame of it is in etcd; if the host is lost in between, another leader begins the same segment.
 
-/** @param folder - The data folder. @returns Whether there was one. */
+/** @param folder - The data folder. @returns True when there was one. */
 export function setAsideEmpty(disk: Disk, folder: string): boolean {
   const newest = findSegments(disk, folder).at(-1);
   if (newest === undefined) return false;
