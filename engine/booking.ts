@@ -12,7 +12,7 @@ import {
 import type { EventRow, HoldTypeRow, OrganizationRow, OrphanMode, PriceRow } from "./catalog.ts";
 import { command } from "./command.ts";
 import { AREA_CAPACITY_MAX, NONE, OBJECTS_PER_REQUEST_MAX } from "./constants.ts";
-import type { Holds } from "./inventory/holds.ts";
+import { type Holds, SlotHeap } from "./inventory/holds.ts";
 import type { Partition } from "./inventory/partition.ts";
 import { type BookingState, Move, MOVES, SeatState, STATE_NAMES } from "./inventory/states.ts";
 import { type Layout, seatIndexOf } from "./layout/layout.ts";
@@ -66,11 +66,12 @@ function decideBooking(
 
   const partition = state.partitionOf(event);
   const isOfSession = takesAll(body, rules);
-  const selection = isOfSession ? heldBy(partition, body) : body;
-  if (isOfSession && isEmpty(selection)) {
+  if (isOfSession && partition.holds.heldBy(body.sessionId!, 1) === 0) {
     return rules.skipsActive ? grant(null, true) : refuseEmptySession(body);
   }
-  const inventory = findInventory(state, event, selection, rules);
+  const inventory = isOfSession
+    ? inventoryOfSession(partition, body, rules)
+    : findInventory(state, event, body, rules);
   if (inventory.errors.length > 0) return refuseInventory(rules, inventory.errors);
   if (isLock) {
     const beyond = findBeyondLimits(partition.holds, limitsOf(organization, event), body);
@@ -107,33 +108,59 @@ function decideBooking(
   );
 }
 
-function takesAll({ all }: StateSelection, { respectsSession }: BookingRules): boolean {
+function takesAll(
+  { all }: StateSelection,
+  { respectsSession }: Pick<BookingRules, "respectsSession">,
+): boolean {
   return all === true && respectsSession;
 }
 
-function isEmpty(selection: StateSelection): boolean {
-  const { seats, areas } = choicesOf(selection);
-  return seats.length + areas.length === 0;
+/**
+ * Everything that the session holds; nothing of it can be refused.
+ * Cost: O(n log n) in the first seats of its holds and their areas, and `Areas.heldOf`.
+ */
+function inventoryOfSession(
+  partition: Partition,
+  selection: StateSelection,
+  rules: BookingRules,
+): Inventory {
+  const { areas, holds } = partition;
+  const slots = new Set(holds.slotsOf(selection.sessionId!));
+  const seats = seatsOfHolds(partition, slots);
+  const triples = [...areas.heldOf(slots)].flatMap(([slot, held]) =>
+    held.map(([area, places]) => [area, slot, places] as const),
+  );
+  const fenceOf = (slot: number) => holds.get(slot).fence;
+  triples.sort(([area, slot], [other, its]) => area - other || fenceOf(slot) - fenceOf(its));
+  const move = moveOf(rules, selection);
+  return { move, requested: seats, seats, areas: Uint32Array.from(triples.flat()), errors: [] };
+}
+
+/** @returns Seat indexes, rising. */
+function seatsOfHolds(partition: Partition, slots: ReadonlySet<number>): Uint32Array {
+  const seats: number[] = [];
+  for (const slot of slots) for (const seat of partition.seatsOf(slot)) seats.push(seat);
+  return Uint32Array.from(seats).sort();
 }
 
 /**
  * @returns The selection with everything that its session holds: seats and areas by id.
- * Cost: O(seats of the session's holds + areas for each hold).
+ * Cost: as `inventoryOfSession`.
  */
 export function heldBy(partition: Partition, selection: StateSelection): StateSelection {
   const { layout, areas, holds } = partition;
-  const seats: SeatChoice[] = [];
+  const slots = new Set(holds.slotsOf(selection.sessionId!));
+  const seats = Array.from(seatsOfHolds(partition, slots), (seat) => ({
+    id: layout.seatIds[seat]!,
+  }));
   const places = new Map<number, number>();
-  for (const slot of holds.slotsOf(selection.sessionId!)) {
-    for (const seat of partition.seatsOf(slot)) seats.push({ id: layout.seatIds[seat]! });
-    for (const [area, { id }] of layout.areas.entries()) {
-      const held = areas.held(area, slot);
-      if (held > 0) places.set(id, (places.get(id) ?? 0) + held);
-    }
+  for (const held of areas.heldOf(slots).values()) {
+    for (const [area, count] of held) places.set(area, (places.get(area) ?? 0) + count);
   }
-  const groupOfSeats = Array.from(places, ([id, capacity]) => ({ id, capacity }));
-  const byId = (a: SeatChoice, b: SeatChoice) => a.id - b.id;
-  return { ...selection, seats: seats.sort(byId), groupOfSeats: groupOfSeats.sort(byId) };
+  const groupOfSeats = Array.from(places, ([area, capacity]) => {
+    return { id: layout.areas[area]!.id, capacity };
+  });
+  return { ...selection, seats, groupOfSeats: groupOfSeats.sort((a, b) => a.id - b.id) };
 }
 
 function refuseEmptySession({ sessionId }: StateSelection): Refusal {
@@ -495,7 +522,7 @@ function areaProblem(search: Search, area: number, places: number): string | nul
 /** Slots of holds that may give places of the area. */
 function slotsOf({ partition, session, fence }: Search, area: number): Iterable<number> {
   const { areas, holds } = partition;
-  const slots = session === null ? areas.holdsIn(area).keys() : areas.slotsOf(session);
+  const slots = session === null ? areas.holdsIn(area).keys() : holds.slotsOf(session);
   return fence === null ? slots : [...slots].filter((slot) => holds.get(slot).fence === fence);
 }
 
@@ -509,38 +536,35 @@ function takePlaces(search: Search, area: number, places: number, triples: numbe
   }
   const { areas } = partition;
   let left = places;
-  for (const slot of firstToEnd(partition, area, { slots: slotsOf(search, area), places })) {
+  for (const slot of firstToEnd(partition, area, slotsOf(search, area))) {
     const taken = Math.min(left, areas.held(area, slot));
     triples.push(area, slot, taken);
     left -= taken;
+    if (left === 0) break;
   }
   assert(left === 0, "the places that were counted are found");
 }
 
 /**
  * The holds with the wanted places of an area: the first to end, of equal ends the oldest.
- * Cost: O(slots) + O(returned holds) for each that ends before them.
+ * Cost: O(slots) and O(log n) for each returned hold.
  */
-function firstToEnd(
+function* firstToEnd(
   { areas, holds }: Partition,
   area: number,
-  wanted: { readonly slots: Iterable<number>; readonly places: number },
-): readonly number[] {
+  slots: Iterable<number>,
+): Generator<number, void> {
   const endOf = (slot: number) => holds.get(slot).expiresAtMs || Infinity;
-  const isBefore = (slot: number, other: number) =>
-    endOf(slot) - endOf(other) < 0 ||
-    (endOf(slot) === endOf(other) && holds.get(slot).fence < holds.get(other).fence);
-  const first: number[] = [];
-  let more = -wanted.places;
-  for (const slot of wanted.slots) {
-    const held = areas.held(area, slot);
-    if (held === 0 || (more >= 0 && !isBefore(slot, first.at(-1)!))) continue;
-    const at = first.findLastIndex((other) => !isBefore(slot, other)) + 1;
-    first.splice(at, 0, slot);
-    more += held;
-    while (more >= areas.held(area, first.at(-1)!)) more -= areas.held(area, first.pop()!);
+  const heap = new SlotHeap((slot, other) => {
+    const [end, otherEnd] = [endOf(slot), endOf(other)];
+    if (end !== otherEnd) return end < otherEnd;
+    return holds.get(slot).fence < holds.get(other).fence;
+  });
+  for (const slot of slots) if (areas.held(area, slot) > 0) heap.add(slot);
+  for (let slot = heap.first; slot !== NONE; slot = heap.first) {
+    yield slot;
+    heap.remove(slot);
   }
-  return first;
 }
 
 const MESSAGES: Readonly<Record<string, string>> = {
@@ -631,12 +655,12 @@ function choicesOf(selection: StateSelection): Choices {
 /** @returns The errors of the request, in its own order. */
 export function checkSelection(
   selection: StateSelection,
-  { otherFence, respectsSession }: Pick<BookingRules, "otherFence" | "respectsSession">,
+  rules: Pick<BookingRules, "otherFence" | "respectsSession">,
 ): FieldError[] {
   const errors: FieldError[] = [];
   const { seats, areas } = choicesOf(selection);
   const count = seats.length + areas.length;
-  if (selection.all === true && respectsSession) checkAll(selection, errors);
+  if (takesAll(selection, rules)) checkAll(selection, errors);
   else if (count === 0)
     errors.push(missing("seats", "must name a seat, unless groupOfSeats names an area"));
   if (count > OBJECTS_PER_REQUEST_MAX) {
@@ -645,7 +669,7 @@ export function checkSelection(
   }
   checkDuplicates(seats, "seats", errors);
   checkDuplicates(areas, "groupOfSeats", errors);
-  if (otherFence === null) checkNoFences(selection, errors);
+  if (rules.otherFence === null) checkNoFences(selection, errors);
   else checkNamed(selection.fences, "fences", seats, errors);
   checkNamed(selection.priceIds, "priceIds", [...seats, ...areas], errors);
   checkNoCapacity(seats, errors);
@@ -783,7 +807,9 @@ export class Allowance {
     const { heldPerSession, heldPerEvent } = limits;
     this.#limits = limits;
     this.#ofSession =
-      heldPerSession === undefined ? Infinity : heldPerSession - holds.heldBy(sessionId);
+      heldPerSession === undefined
+        ? Infinity
+        : heldPerSession - holds.heldBy(sessionId, heldPerSession);
     this.#ofEvent = heldPerEvent === undefined ? Infinity : heldPerEvent - holds.held;
   }
 
@@ -911,11 +937,8 @@ const SYSTEM = { kind: ActorKind.SYSTEM, id: 0 } as const;
 export function expireHold(number: number, partition: Partition, slot: number): MoveRecord {
   const { session, holdType, expiresAtMs } = partition.holds.get(slot);
   assert(expiresAtMs > 0, "a hold without an end does not expire");
-  const areas: number[] = [];
-  for (let area = 0; area < partition.areas.count; area++) {
-    const places = partition.areas.held(area, slot);
-    if (places > 0) areas.push(area, slot, places);
-  }
+  const held = partition.areas.heldOf(new Set([slot])).get(slot) ?? [];
+  const areas = held.flatMap(([area, places]) => [area, slot, places]);
   const seats = partition.seatsOf(slot);
   assert(seats.length + areas.length > 0, "a hold has a seat or a place");
   return {

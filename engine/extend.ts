@@ -70,7 +70,7 @@ export const EXTEND_COMMANDS = {
   }),
 };
 
-/** Cost: O(seats of the holds). */
+/** Cost: O(first seats of the holds) and `Areas.heldOf`. */
 function decideExtend(
   state: State,
   { caller, eventId, body }: ExtendCommand,
@@ -200,16 +200,16 @@ function extendedFacts(state: State, event: EventRow, ends: ReadonlyMap<number, 
   const partition = state.partitionOf(event);
   const prices = state.catalog.pricesOf(event.id);
   const seats: BookedSeat[] = [];
-  const held = new Set<number>();
   let untilMs = Infinity;
   for (const [slot, endMs] of ends) {
     if (endMs !== 0) untilMs = Math.min(untilMs, endMs);
     for (const seat of partition.seatsOf(slot)) {
       seats.push({ ...bookedSeat(partition, prices, seat), expiresAtMs: endMs || null });
     }
-    for (let area = 0; area < partition.areas.count; area++) {
-      if (partition.areas.held(area, slot) > 0) held.add(area);
-    }
+  }
+  const held = new Set<number>();
+  for (const places of partition.areas.heldOf(new Set(ends.keys())).values()) {
+    for (const [area] of places) held.add(area);
   }
   const areas = Array.from(held, (area) => ({ ...areaFacts(partition, prices, area), hold: null }));
   return {

@@ -35,16 +35,30 @@ export function checkPartition(partition: Partition): void {
   const { holds, layout } = partition;
   const held = checkSeats(partition);
   checkAreas(partition, held);
-  let fenceBefore = -1;
-  for (const slot of holds.slots()) {
+  const fences = new Set<number>();
+  const sessions = new Set<string>();
+  for (const slot of holds.taken()) {
     assert(held.get(slot) === holds.size(slot), "a hold has as many places as its size");
-    const { fence, seats, startedAtMs, expiresAtMs } = holds.get(slot);
-    assert(fence > fenceBefore, "two holds have different fences");
-    fenceBefore = fence;
+    const { fence, session, seats, startedAtMs, expiresAtMs } = holds.get(slot);
+    assert(!fences.has(fence), "two holds have different fences");
+    assert(holds.slotOf(fence) === slot, "a hold is found by its number");
+    fences.add(fence);
+    sessions.add(session);
     assert(seats.length <= layout.seatCount, "a hold began with seats of the layout");
     assert(expiresAtMs === 0 || expiresAtMs > startedAtMs, "a hold ends after it began");
   }
   assert(held.size === holds.count, "only existing holds have seats or places");
+  let found = 0;
+  for (const session of sessions) {
+    for (const slot of holds.slotsOf(session)) {
+      assert(holds.get(slot).session === session, "a session has its own holds");
+      found += 1;
+    }
+  }
+  assert(found === holds.count, "a session's holds are found");
+  const opened = holds.slots().map((slot) => holds.get(slot).fence);
+  const areInOrder = opened.every((fence, i) => i === 0 || fence > opened[i - 1]!);
+  assert(areInOrder && opened.length === holds.count, "every hold is in the order of its lock");
   checkChanges(partition);
   checkCounts(partition);
 }
@@ -74,8 +88,7 @@ function checkAreas({ areas, holds }: Partition, held: Map<number, number>): voi
     let locked = 0;
     for (const [slot, places] of areas.holdsIn(area)) {
       assert(places > 0, "a hold has places where it is listed");
-      const slots = [...areas.slotsOf(holds.get(slot).session)];
-      assert(slots.includes(slot), "a session's holds are found");
+      assert(holds.get(slot).fence < holds.fenceBound, "fences stay below their bound");
       held.set(slot, (held.get(slot) ?? 0) + places);
       locked += places;
     }

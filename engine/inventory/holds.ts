@@ -29,6 +29,9 @@ export interface HoldSlots {
   readonly free: readonly number[];
 }
 
+/** Ended holds in the order of opening, beside as many as there are holds. */
+const ENDED_MAX = 1_000;
+
 export class Holds {
   /** Index: slot; undefined where it is free. */
   #holds: (Hold | undefined)[] = [];
@@ -41,11 +44,11 @@ export class Holds {
   readonly #expiry = new ExpiryQueues();
   /** Sum of `#sizes` of the holds. */
   #held = 0;
-  /** Seats and places by session; null until they are first asked for, because few need them. */
-  #heldBy: Map<string, number> | null = null;
-
-  /** Null until it is first asked for, because few events need it. */
-  #index: HoldIndex | null = null;
+  /** Fences of the holds as they were opened, rising, and their slots; those that ended may remain. */
+  #openedFences: number[] = [];
+  #openedSlots: number[] = [];
+  /** Null until a session is first asked for, because few events need it. */
+  #sessions: SessionLists | null = null;
 
   /** The slot of the next hold. */
   get nextSlot(): number {
@@ -83,48 +86,56 @@ export class Holds {
     return this.#held;
   }
 
-  /** Seats and places held by the session. Cost: constant, but O(slots) for the first question. */
-  heldBy(session: string): number {
-    this.#heldBy ??= this.#countBySession();
-    return this.#heldBy.get(session) ?? 0;
+  /**
+   * Seats and places held by the session, counted up to `most`.
+   * Cost: O(holds that are counted); O(slots) for the first question about a session, which makes
+   * an index. From then on a lock and the end of its hold take half a microsecond more.
+   */
+  heldBy(session: string, most: number): number {
+    let held = 0;
+    for (const slot of this.#ofSession(session)) {
+      held += this.#sizes[slot]!;
+      if (held >= most) return most;
+    }
+    return held;
   }
 
-  /** The slot of the hold with the number; NONE for none. Cost: constant, but O(slots) at first. */
+  /** Slots of the session's holds. Cost: O(these holds); for the first question as `heldBy`. */
+  slotsOf(session: string): number[] {
+    return [...this.#ofSession(session)];
+  }
+
+  #ofSession(session: string): Iterable<number> {
+    if (this.#sessions === null) {
+      this.#sessions = new SessionLists();
+      for (const slot of this.taken()) this.#sessions.add(slot, this.get(slot).session);
+    }
+    return this.#sessions.of(session);
+  }
+
+  /** The slot of the hold with the number; NONE for none. Cost: O(log n). */
   slotOf(fence: number): number {
-    return this.#indexed.byFence.get(fence) ?? NONE;
-  }
-
-  /** Slots of the session's holds, the oldest first. Cost: as `slotOf`. */
-  slotsOf(session: string): Iterable<number> {
-    return this.#indexed.bySession.get(session) ?? [];
-  }
-
-  get #indexed(): HoldIndex {
-    if (this.#index === null) {
-      this.#index = new HoldIndex();
-      for (const slot of this.slots()) this.#index.add(slot, this.get(slot));
+    const fences = this.#openedFences;
+    let [low, high] = [0, fences.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (fences[middle]! < fence) low = middle + 1;
+      else high = middle;
     }
-    return this.#index;
+    const slot = this.#openedSlots[low];
+    return slot !== undefined && this.#holds[slot]?.fence === fence ? slot : NONE;
   }
 
-  #countBySession(): Map<string, number> {
-    const counts = new Map<string, number>();
-    for (const [slot, hold] of this.#holds.entries()) {
-      if (hold === undefined) continue;
-      counts.set(hold.session, (counts.get(hold.session) ?? 0) + this.#sizes[slot]!);
-    }
-    return counts;
+  #addOpened(slot: number, fence: number): void {
+    this.#openedFences.push(fence);
+    this.#openedSlots.push(slot);
   }
 
-  /** @param size - Negative when seats or places are released. */
-  #count(session: string, size: number): void {
-    this.#held += size;
-    const counts = this.#heldBy;
-    if (counts === null) return;
-    const after = (counts.get(session) ?? 0) + size;
-    assert(after >= 0, "a session holds no less than nothing");
-    if (after === 0) counts.delete(session);
-    else counts.set(session, after);
+  /** Amortized over the holds that ended. */
+  #forgetEnded(): void {
+    const slots = this.slots();
+    this.#openedSlots = slots;
+    this.#openedFences = slots.map((slot) => this.get(slot).fence);
   }
 
   /** Remaining seats and places of the hold. */
@@ -149,8 +160,9 @@ export class Holds {
     this.#sizes[slot] = size;
     this.#newest = slot;
     this.#fenceBound = hold.fence + 1;
-    this.#count(hold.session, size);
-    this.#index?.add(slot, hold);
+    this.#held += size;
+    this.#addOpened(slot, hold.fence);
+    this.#sessions?.add(slot, hold.session);
     if (hold.expiresAtMs !== 0) this.#expiry.add(slot, hold.startedAtMs, hold.expiresAtMs);
   }
 
@@ -171,12 +183,13 @@ export class Holds {
     assert(size > 0, "a release takes a seat or a place");
     assert(left >= 0, "a hold gives up no more than it has");
     this.#sizes[slot] = left;
-    this.#count(hold.session, -size);
+    this.#held -= size;
     if (left > 0) return false;
     this.#expiry.remove(slot);
-    this.#index?.remove(slot, hold);
+    this.#sessions?.remove(slot, hold.session);
     this.#holds[slot] = undefined;
     this.#free.push(slot);
+    if (this.#openedSlots.length > 2 * this.count + ENDED_MAX) this.#forgetEnded();
     return true;
   }
 
@@ -196,9 +209,11 @@ export class Holds {
     return slots;
   }
 
-  /** Slots of the holds, the oldest first. Cost: O(n log n) in the slots. */
+  /** Slots of the holds, the oldest first. Cost: O(n). */
   slots(): number[] {
-    return [...this.taken()].sort((a, b) => this.#holds[a]!.fence - this.#holds[b]!.fence);
+    const fences = this.#openedFences;
+    const isLive = (slot: number, i: number) => this.#holds[slot]?.fence === fences[i];
+    return this.#openedSlots.filter(isLive);
   }
 
   /** Cost: O(slots), pointers only. */
@@ -220,34 +235,55 @@ export class Holds {
     this.#sizes = sizes.slice();
     this.#free = free.slice();
     this.#fenceBound = fenceBound;
-    const slots = this.slots();
+    const fenceOf = (slot: number) => this.#holds[slot]!.fence;
     // The oldest first, so the expiry queues are sorted.
-    for (const slot of slots) {
+    for (const slot of [...this.taken()].sort((a, b) => fenceOf(a) - fenceOf(b))) {
       const { fence, startedAtMs, expiresAtMs } = this.get(slot);
       assert(this.#sizes[slot]! > 0, "a hold has a seat or a place");
       assert(fence < fenceBound, "a hold began before the copy");
       this.#held += this.#sizes[slot]!;
+      this.#addOpened(slot, fence);
       if (expiresAtMs !== 0) this.#expiry.add(slot, startedAtMs, expiresAtMs);
     }
   }
 }
 
-class HoldIndex {
-  readonly byFence = new Map<number, number>();
-  readonly bySession = new Map<string, Set<number>>();
+/** By session a list of its hold slots, linked through arrays: sets cost ten times as much. */
+class SessionLists {
+  /** By session: the slot that was added last. */
+  readonly #first = new Map<string, number>();
+  /** Index: hold slot. Value: the neighbouring slots of its session; NONE at the ends. */
+  readonly #next: number[] = [];
+  readonly #previous: number[] = [];
 
-  add(slot: number, { fence, session }: Hold): void {
-    this.byFence.set(fence, slot);
-    const slots = this.bySession.get(session);
-    if (slots === undefined) this.bySession.set(session, new Set([slot]));
-    else slots.add(slot);
+  *of(session: string): Generator<number, void> {
+    let slot = this.#first.get(session) ?? NONE;
+    for (; slot !== NONE; slot = this.#next[slot]!) yield slot;
   }
 
-  remove(slot: number, { fence, session }: Hold): void {
-    this.byFence.delete(fence);
-    const slots = this.bySession.get(session)!;
-    slots.delete(slot);
-    if (slots.size === 0) this.bySession.delete(session);
+  /** Cost: constant, as for `remove`. */
+  add(slot: number, session: string): void {
+    while (this.#next.length <= slot) {
+      this.#next.push(NONE);
+      this.#previous.push(NONE);
+    }
+    const next = this.#first.get(session) ?? NONE;
+    this.#next[slot] = next;
+    this.#previous[slot] = NONE;
+    if (next !== NONE) this.#previous[next] = slot;
+    this.#first.set(session, slot);
+  }
+
+  remove(slot: number, session: string): void {
+    const [next, previous] = [this.#next[slot]!, this.#previous[slot]!];
+    assert(
+      (previous === NONE) === (this.#first.get(session) === slot),
+      "a list has its first hold",
+    );
+    if (next !== NONE) this.#previous[next] = previous;
+    if (previous !== NONE) this.#next[previous] = next;
+    else if (next === NONE) this.#first.delete(session);
+    else this.#first.set(session, next);
   }
 }
 
@@ -272,17 +308,16 @@ const [QUEUE, BEFORE, AFTER, LINKS] = [0, 1, 2, 3];
 export class ExpiryQueues {
   /** An empty queue is reused, also for another lifetime. */
   readonly #queues: Queue[] = [];
-  readonly #heap: EndHeap;
+  readonly #heap = new SlotHeap((slot, other) => {
+    const [end, otherEnd] = [this.#expiresAtMs[slot]!, this.#expiresAtMs[other]!];
+    return end < otherEnd || (end === otherEnd && slot < other);
+  });
   /** Three adjacent links per hold slot, so reading them costs one cache miss. */
   readonly #links: number[] = [];
   /** Index: hold slot. Value: milliseconds since 1970. */
   readonly #expiresAtMs: number[] = [];
   /** A lower bound: no hold ends before it. */
   #earliestMs = Infinity;
-
-  constructor() {
-    this.#heap = new EndHeap(this.#expiresAtMs);
-  }
 
   /** Cost: O(queues), usually 1. */
   add(slot: number, startedAtMs: number, expiresAtMs: number): void {
@@ -384,16 +419,15 @@ export class ExpiryQueues {
   }
 }
 
-/** Hold slots as a binary heap: the first to end comes first, of equal ends the lowest slot. */
-class EndHeap {
-  /** Index: hold slot. Value: milliseconds since 1970. */
-  readonly #endsAtMs: readonly number[];
+/** Hold slots as a binary heap, each once. */
+export class SlotHeap {
+  readonly #isBefore: (slot: number, other: number) => boolean;
   readonly #slots: number[] = [];
   /** By hold slot: its index in `#slots`. */
   readonly #indexes = new Map<number, number>();
 
-  constructor(endsAtMs: readonly number[]) {
-    this.#endsAtMs = endsAtMs;
+  constructor(isBefore: (slot: number, other: number) => boolean) {
+    this.#isBefore = isBefore;
   }
 
   /** NONE for an empty heap. */
@@ -401,13 +435,14 @@ class EndHeap {
     return this.#slots[0] ?? NONE;
   }
 
+  /** Cost: O(log n). */
   add(slot: number): void {
     assert(!this.#indexes.has(slot), "a hold is in the heap once");
     this.#slots.push(slot);
     this.#up(this.#slots.length - 1);
   }
 
-  /** Does nothing for a hold that is not in the heap. */
+  /** Does nothing for a hold that is not in the heap. Cost: O(log n). */
   remove(slot: number): void {
     if (this.#indexes.size === 0) return;
     const index = this.#indexes.get(slot);
@@ -418,11 +453,6 @@ class EndHeap {
     this.#slots[index] = last;
     this.#up(index);
     this.#down(this.#indexes.get(last)!);
-  }
-
-  #isBefore(slot: number, other: number): boolean {
-    const [end, otherEnd] = [this.#endsAtMs[slot]!, this.#endsAtMs[other]!];
-    return end < otherEnd || (end === otherEnd && slot < other);
   }
 
   #up(from: number): void {

@@ -126,7 +126,7 @@ export class Partition implements SeatColumns {
     const isFenced = to === SOLD || to === BLOCKED;
     if (isFenced) this.holds.passFences(fence + 1);
     for (const seat of record.seats) {
-      if (this.state[seat] === LOCKED) this.#releaseHold(this.holdOrFence[seat]!, 1);
+      if (this.state[seat] === LOCKED) this.holds.release(this.holdOrFence[seat]!, 1);
       this.state[seat] = to;
       if (isFenced) this.#fence(seat, fence);
       else this.holdOrFence[seat] = record.hold;
@@ -157,9 +157,9 @@ export class Partition implements SeatColumns {
       if (first < places) this.areas.move(area, orFrom, to, places - first);
       if (from === LOCKED) {
         this.areas.removeHeld(area, slot, places);
-        this.#releaseHold(slot, places);
+        this.holds.release(slot, places);
       }
-      if (to === LOCKED) this.areas.addHeld(area, slot, record.session, places);
+      if (to === LOCKED) this.areas.addHeld(area, slot, places);
       this.#touchArea(area, timeMs);
     }
   }
@@ -202,7 +202,7 @@ export class Partition implements SeatColumns {
   #priceSeat(seat: number, slot: number, timeMs: number): void {
     const state = this.state[seat]!;
     if (slot === 0) {
-      if (state === LOCKED) this.#releaseHold(this.holdOrFence[seat]!, 1);
+      if (state === LOCKED) this.holds.release(this.holdOrFence[seat]!, 1);
       if (state >= ACTIVE && state !== SOLD) {
         this.holdOrFence[seat] = NONE;
         this.#setState(seat, WITHDRAWN);
@@ -226,7 +226,7 @@ export class Partition implements SeatColumns {
     if (slot === 0) {
       for (const [hold, places] of Array.from(areas.holdsIn(area))) {
         areas.removeHeld(area, hold, places);
-        this.#releaseHold(hold, places);
+        this.holds.release(hold, places);
       }
       areas.add(area, LOCKED, -areas.places(area, LOCKED));
       areas.add(area, BLOCKED, -areas.places(area, BLOCKED));
@@ -261,11 +261,6 @@ export class Partition implements SeatColumns {
     }
     const hold = { fence, session, holdType, startedAtMs, expiresAtMs, seats };
     this.holds.open(record.hold, hold, size);
-  }
-
-  #releaseHold(slot: number, size: number): void {
-    const { session } = this.holds.get(slot);
-    if (this.holds.release(slot, size)) this.areas.forgetHold(slot, session);
   }
 
   /** Indexes of the hold's remaining seats. Cost: O(its first seats). */
@@ -309,6 +304,8 @@ export interface AreaCounters {
   readonly held: Uint32Array;
 }
 
+export type HeldPlaces = readonly [area: number, places: number];
+
 export class Areas {
   /** As in `AreaCounters`. */
   readonly #counts: Int32Array;
@@ -318,8 +315,6 @@ export class Areas {
   readonly changedAtMs: Float64Array;
   /** Index: area. Value: places by hold slot, from the oldest hold on. */
   readonly #held: readonly Map<number, number>[];
-  /** By session: slots of its holds with places in an area, now or before. */
-  readonly #slotsOfSession = new Map<string, Set<number>>();
 
   constructor(areaCount: number, createdAtMs: number) {
     this.#counts = new Int32Array(areaCount * STATES);
@@ -368,18 +363,36 @@ export class Areas {
     return this.#held[area]!;
   }
 
-  /** Slots of the session's holds with places in an area, now or before; the oldest first. */
-  slotsOf(session: string): Iterable<number> {
-    return this.#slotsOfSession.get(session) ?? [];
+  /**
+   * The places of holds, by slot: pairs of area index and places, areas rising.
+   * Cost: for each area, O(holds asked for), or O(holds with places there) where those are fewer.
+   */
+  heldOf(slots: ReadonlySet<number>): Map<number, HeldPlaces[]> {
+    const found = new Map<number, HeldPlaces[]>();
+    const add = (slot: number, area: number, places: number) => {
+      const pairs = found.get(slot);
+      if (pairs === undefined) found.set(slot, [[area, places]]);
+      else pairs.push([area, places]);
+    };
+    for (const [area, held] of this.#held.entries()) {
+      if (held.size < slots.size) {
+        for (const [slot, places] of held) if (slots.has(slot)) add(slot, area, places);
+      } else {
+        for (const slot of slots) {
+          const places = held.get(slot);
+          if (places !== undefined) add(slot, area, places);
+        }
+      }
+    }
+    return found;
   }
 
   /** Gives LOCKED places to a hold. */
-  addHeld(area: number, slot: number, session: string, places: number): void {
+  addHeld(area: number, slot: number, places: number): void {
     assert(places > 0, "a hold takes at least one place");
     assert(places <= this.places(area, SeatState.LOCKED), "held places are LOCKED");
     assert(!this.#held[area]!.has(slot), "a hold takes its places in an area once");
     this.#held[area]!.set(slot, places);
-    this.#indexSession(slot, session);
   }
 
   removeHeld(area: number, slot: number, places: number): void {
@@ -387,13 +400,6 @@ export class Areas {
     assert(left >= 0, "a hold gives up no more places than it has");
     if (left === 0) this.#held[area]!.delete(slot);
     else this.#held[area]!.set(slot, left);
-  }
-
-  /** To be called when a hold has ended. */
-  forgetHold(slot: number, session: string): void {
-    const slots = this.#slotsOfSession.get(session);
-    if (slots === undefined || !slots.delete(slot)) return;
-    if (slots.size === 0) this.#slotsOfSession.delete(session);
   }
 
   /** Cost: O(areas + holds with places in them). */
@@ -435,16 +441,8 @@ export class Areas {
       this.#held[held[i]!]!.set(held[i + 1]!, held[i + 2]!);
       holders.add(held[i + 1]!);
     }
-    for (const slot of holds.slots()) {
-      if (holders.delete(slot)) this.#indexSession(slot, holds.get(slot).session);
-    }
+    for (const slot of holds.taken()) holders.delete(slot);
     assert(holders.size === 0, "held places belong to existing holds");
-  }
-
-  #indexSession(slot: number, session: string): void {
-    const slots = this.#slotsOfSession.get(session);
-    if (slots === undefined) this.#slotsOfSession.set(session, new Set([slot]));
-    else slots.add(slot);
   }
 }
 

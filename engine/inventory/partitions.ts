@@ -315,20 +315,18 @@ function* copyHolds(
     const newSlot = target.holds.nextSlot;
     target.holds.open(newSlot, { ...hold, seats }, size);
     for (const seat of seats) target.holdOrFence[seat] = newSlot;
-    for (const [area, count] of places) target.areas.addHeld(area, newSlot, hold.session, count);
+    for (const [area, count] of places) target.areas.addHeld(area, newSlot, count);
   }
   target.holds.passFences(source.holds.fenceBound);
 }
 
 /** @returns Pairs: area index of the target, places of the hold there. */
 function matchPlaces(source: Partition, target: Partition, slot: number): [number, number][] {
-  const places: [number, number][] = [];
-  for (let area = 0; area < source.areas.count; area++) {
-    const held = source.areas.held(area, slot);
+  const held = source.areas.heldOf(new Set([slot])).get(slot) ?? [];
+  return held.flatMap(([area, places]) => {
     const match = matchArea(source, target, area);
-    if (held > 0 && match !== NONE) places.push([match, held]);
-  }
-  return places;
+    return match === NONE ? [] : [[match, places] as [number, number]];
+  });
 }
 
 /** @returns The index of the same area in the target; NONE when it has none. */

@@ -147,6 +147,7 @@ function extended(state: State, record: ExtensionRecord, onMove: OnMove): void {
   const partition = state.partitionAt(record.partition);
   const { layout, holds, areas } = partition;
   const { seatIds, price, prices } = seatingOf(state, record.partition, partition);
+  const held = areas.heldOf(new Set(record.holds));
   const move = { ...blankMove(), from: LOCKED, to: LOCKED };
   for (const [i, slot] of record.holds.entries()) {
     const hold = { ...holds.get(slot), expiresAtMs: record.endsAtMs[i]! };
@@ -157,10 +158,8 @@ function extended(state: State, record: ExtensionRecord, onMove: OnMove): void {
       move.priceId = prices.get(price[seat]!)?.id ?? 0;
       onMove(move);
     }
-    for (const [area, { id }] of layout.areas.entries()) {
-      const places = areas.held(area, slot);
-      if (places === 0) continue;
-      move.placeId = id;
+    for (const [area, places] of held.get(slot) ?? []) {
+      move.placeId = layout.areas[area]!.id;
       move.priceId = prices.get(areas.price[area]!)?.id ?? 0;
       [move.places, move.counts] = [places, countsOf(areas, area)];
       onMove(move);

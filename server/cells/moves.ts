@@ -411,26 +411,13 @@ function pricesPart(eventId: string, partition: Partition, lostSlot: number): Pr
   return { kind: "prices", eventId, runs, areas: triples, lostSlot };
 }
 
-/** By slot: pairs of area and places. */
-function heldPlaces({ areas }: Partition): Map<number, number[]> {
-  const held = new Map<number, number[]>();
-  for (let area = 0; area < areas.count; area++) {
-    for (const [slot, places] of areas.holdsIn(area)) {
-      const pairs = held.get(slot);
-      if (pairs === undefined) held.set(slot, [area, places]);
-      else pairs.push(area, places);
-    }
-  }
-  return held;
-}
-
 function holdsPart(eventId: string, partition: Partition, number: number): HoldsPart {
   const first = number * HOLDS_PER_PART;
   const slots = partition.holds.slots().slice(first, first + HOLDS_PER_PART);
-  const held = heldPlaces(partition);
+  const held = partition.areas.heldOf(new Set(slots));
   const holds = slots.map((slot) => {
     const { seats: _, ...facts } = partition.holds.get(slot);
-    return { ...facts, seats: [...partition.seatsOf(slot)], areas: held.get(slot) ?? [] };
+    return { ...facts, seats: [...partition.seatsOf(slot)], areas: (held.get(slot) ?? []).flat() };
   });
   return { kind: "holds", eventId, holds };
 }
@@ -454,7 +441,7 @@ function takenIn(partition: Partition, wanted: typeof SOLD | typeof BLOCKED): Ta
  */
 function digestOf(partition: Partition): string {
   const { state, price, areas, holds } = partition;
-  const held = heldPlaces(partition);
+  const held = areas.heldOf(new Set(holds.taken()));
   const texts = holds.slots().map((slot) => {
     const { fence, session, holdType, expiresAtMs } = holds.get(slot);
     const facts = [fence, session, holdType, expiresAtMs];

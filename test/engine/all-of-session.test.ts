@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import type { StateSelection } from "../../engine/bodies.ts";
 import type { BookingKind } from "../../engine/commands.ts";
+import { SeatState } from "../../engine/inventory/states.ts";
 import { Result } from "../../engine/results.ts";
 import { World } from "../support/engine.ts";
 import { area, section } from "../support/layout.ts";
@@ -50,6 +51,20 @@ test.each([
     );
   },
 );
+
+test("a session that holds more seats than a request may name → all of them, in one record", () => {
+  const labels = Array.from({ length: 1_001 }, (_, i) => `A${i + 1}`);
+  const world = new World([
+    section("Stalls", { A: labels.map((label) => label.slice(1)).join(" ") }),
+  ]);
+  for (const some of [labels.slice(0, 500), labels.slice(500)]) {
+    expect(book(world, "lock", world.selection("A", ...some))).toEqual(["true"]);
+  }
+  const { sequence } = world.engine;
+  expect(book(world, "sale", { sessionId: "A", all: true })).toEqual(["true"]);
+  expect(world.engine.sequence).toBe(sequence + 1);
+  expect(world.partition.seatsIn[SeatState.SOLD]).toBe(1_001);
+});
 
 test("a session that holds nothing → an unlock changes nothing, a sale is refused", () => {
   const world = newWorld();

@@ -470,12 +470,13 @@ test("the counters of a restored inventory are those of the holds", () => {
   const world = new World(TWO_ROWS, { settings: { heldPerSession: 9 } });
   checkMore(world, `lock  A  A1 A2 Pit:3  ok\nlock  B  A3  ok\nunlock  A  A1 Pit:1  ok`);
   const { holds } = world.partition;
-  expect([holds.held, holds.heldBy("A"), holds.heldBy("B"), holds.heldBy("C")]).toEqual([
+  expect([holds.held, holds.heldBy("A", 9), holds.heldBy("B", 9), holds.heldBy("C", 9)]).toEqual([
     4, 3, 1, 0,
   ]);
   const again = replayed(world.journal).partitionAt(world.event.partition).holds;
-  again.heldBy("A");
-  expect([again.held, again.heldBy("A"), again.heldBy("B")]).toEqual([4, 3, 1]);
+  again.heldBy("A", 9);
+  expect([again.held, again.heldBy("A", 9), again.heldBy("B", 9)]).toEqual([4, 3, 1]);
+  expect([again.heldBy("A", 3), again.heldBy("A", 2)]).toEqual([3, 2]);
 });
 
 // Hold types: how long a lock lasts, and the hold types of an organization.

@@ -63,7 +63,11 @@ const CORRUPT_PARTITIONS: readonly [what: string, broken: string, (p: Partition)
   ["places of a hold that ended", "a named hold exists", (p) => p.holds.release(1, 3)],
   ["LOCKED places of no hold", "LOCKED places are held", (p) => p.areas.add(PIT, LOCKED, 1)],
   ["held places off the count", "LOCKED places are held", (p) => p.areas.add(PIT, LOCKED, -1)],
-  ["a hold lost by its session", "a session's holds are found", (p) => p.areas.forgetHold(1, "B")],
+  [
+    "a hold lost by its session",
+    "a session's holds are found",
+    (p) => Object.assign(p.holds.get(1), { session: "C" }),
+  ],
   [
     "a hold of no places",
     "a hold has places where it is listed",

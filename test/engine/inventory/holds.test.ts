@@ -49,6 +49,40 @@ test("a hold is due at its expiry until it is released, and one without an expir
   expect(holds.due(Number.MAX_SAFE_INTEGER)).toBe(NONE);
 });
 
+test("holds asked for by session or number → found, whenever the first question is", () => {
+  const random = new Random(11);
+  for (const asksAt of [0, 500, 2_000]) {
+    const holds = new Holds();
+    /** By slot: session, fence. */
+    const live = new Map<number, readonly [string, number]>();
+    for (let step = 0; step < 6_000; step++) {
+      if (live.size === 0 || random.below(live.size < 40 ? 3 : 2) > 0) {
+        const [slot, session] = [holds.nextSlot, `S${random.below(9)}`];
+        const hold = { ...holdFrom(step, 0), session };
+        holds.open(slot, hold, 2);
+        live.set(slot, [session, hold.fence]);
+      } else {
+        const slots = [...live.keys()];
+        const slot = slots[random.below(slots.length)]!;
+        const [, number] = live.get(slot)!;
+        holds.release(slot, 2);
+        live.delete(slot);
+        expect(holds.slotOf(number)).toBe(NONE);
+      }
+      if (step < asksAt || step % 50 !== 0) continue;
+      for (let i = 0; i < 9; i++) {
+        const own = [...live].filter(([, [session]]) => session === `S${i}`);
+        const slots = own.map(([slot]) => slot).sort((a, b) => a - b);
+        expect(holds.slotsOf(`S${i}`).sort((a, b) => a - b)).toEqual(slots);
+        expect(holds.heldBy(`S${i}`, 10_000)).toBe(2 * slots.length);
+      }
+      const byFence = [...live].sort(([, [, a]], [, [, b]]) => a - b);
+      for (const [slot, [, number]] of byFence) expect(holds.slotOf(number)).toBe(slot);
+      expect(holds.slots()).toEqual(byFence.map(([slot]) => slot));
+    }
+  }
+});
+
 test("fences passed by another cell → later ones continue them, across a copy", () => {
   const holds = new Holds();
   holds.passFences(500);

@@ -25,9 +25,7 @@ function imaged(partition: Partition): Partition {
 /** The state outside the digest. */
 function insides({ changes, holds, areas }: Partition): unknown {
   const { held } = areas.copy();
-  const holders = new Set(held.filter((_, i) => i % 3 === 1));
-  const slotsOf = (session: string) =>
-    [...areas.slotsOf(session)].filter((slot) => holders.has(slot));
+  const slotsOf = (session: string) => [...holds.slotsOf(session)].sort((a, b) => a - b);
   return {
     order: [...changes.oldestFirst()],
     newest: changes.newest,
