@@ -111,7 +111,10 @@ export const PRICE_COMMANDS = {
       const groups = findAssignments(priceOf, groupItems, "groupOfSeats", errors);
       const singles = findAssignments(priceOf, seatItems, "seats", errors);
       const slotOfSeat = new Uint16Array(partition.layout.seatCount);
-      const areas = spreadGroups(partition.layout, groups, slotOfSeat, errors);
+      const isChanged = ({ area }: AreaAssignment) =>
+        body.onlyActive !== true || !isAreaInUse(partition, area);
+      const named = spreadGroups(partition.layout, groups, slotOfSeat, errors);
+      const areas = named.filter(isChanged);
       for (const { id, slot, field } of singles) {
         const seat = partition.layout.seatIndexes.get(id);
         if (seat === undefined)
@@ -123,17 +126,11 @@ export const PRICE_COMMANDS = {
       const triples = areas.map((area) => areaTriple(partition, area, left, errors));
       if (errors.length > 0) return refuseInvalid(errors);
 
-      const isKept = (area: number) => body.onlyActive === true && isAreaInUse(partition, area);
-      const taken = areas.filter(({ area }, i) => {
-        return !isKept(area) && triples[i]![2] < takenPlaces(partition, area);
-      });
+      const taken = areas.filter(({ area }, i) => triples[i]![2] < takenPlaces(partition, area));
       if (taken.length > 0) return refuseTaken(taken);
       if (body.onlyActive === true) keepTakenSeats(partition, slotOfSeat);
       const runs = runsOf(slotOfSeat, partition.price);
-      const changed = changedAreas(
-        partition,
-        triples.filter(([area]) => !isKept(area)),
-      );
+      const changed = changedAreas(partition, triples);
       if (runs.length === 0 && changed.length === 0) return grant(null, true);
       return grant(
         {

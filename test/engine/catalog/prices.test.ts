@@ -327,6 +327,28 @@ test("an expired hold does not keep its price from being deleted", () => {
   expect(world.submit("deletePrice", caller, { eventId, priceId }).refused).toBe(OK);
 });
 
+test("onlyActive and an area that keeps its capacity → it needs no count", () => {
+  const world = new World([area("Lawn", null), area("Bar", 9)], {
+    unpriced: true,
+    gaCapacity: null,
+  });
+  const { caller, eventId, labels, priceId } = world;
+  const half = world.createPrice("Half");
+  const item = (label: string, assignmentId: number) => {
+    return { objectId: labels.idOf(label), assignmentId };
+  };
+  const lawn = { ...item("Lawn", priceId), activeCount: 5 };
+  world.must("assignPrices", caller, { eventId, body: { groupOfSeats: [lawn] } });
+  const groupOfSeats = [item("Lawn", half), item("Bar", half)];
+  const assign = () =>
+    world.submit("assignPrices", caller, { eventId, body: { groupOfSeats, onlyActive: true } });
+  expect(assign()).toMatchObject({ errors: [{ field: "groupOfSeats[0].activeCount" }] });
+  world.book("lock", world.selection("A", "Lawn:1"));
+  expect(assign().refused).toBe(OK);
+  const { areas } = world.partition;
+  expect(["Lawn", "Bar"].map((label) => areas.capacity(world.area(label)))).toEqual([5, 9]);
+});
+
 test("onlyActive → what is taken keeps its price, an area also its capacity", () => {
   const world = new World([section("Stalls", { A: "1 2 3 4 5" }), area("Pit", 9), area("Bar", 9)], {
     unpriced: ["A5"],
