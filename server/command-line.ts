@@ -3,7 +3,7 @@
  * flags and help. The code that does the work, with its native modules, is loaded on demand.
  */
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { serveOption } from "./config.ts";
+import { addressIn, serveOption } from "./config.ts";
 import type { GatewayOptions } from "./gateway/run.ts";
 import { addOnsaleOptions, type Flags, type OnsaleOptions } from "./onsale/options.ts";
 import { loadServer, UsageError } from "./program.ts";
@@ -322,10 +322,12 @@ function collect(text: string, before: readonly string[]): readonly string[] {
 
 /** @returns Scheme, host and port. */
 function parseAddress(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : null;
+  const url = addressIn(text);
   const isAddress = url !== null && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`;
   if (isAddress) return url.origin;
-  throw new InvalidArgumentError("It must be an address such as http://10.0.0.10:8080.");
+  throw new InvalidArgumentError(
+    "It must be an address with a port from 1 to 65535, such as http://10.0.0.10:8080.",
+  );
 }
 
 function parseId(text: string): number {
@@ -396,9 +398,11 @@ function parseUrls(text: string): readonly URL[] {
 }
 
 function parseUrl(text: string): URL {
-  const url = URL.canParse(text.trim()) ? new URL(text.trim()) : null;
+  const url = addressIn(text.trim());
   if (url !== null && /^https?:$/.test(url.protocol) && url.pathname === "/") return url;
-  throw new InvalidArgumentError("It must be a base URL, such as http://10.0.0.5:8080.");
+  throw new InvalidArgumentError(
+    "It must be a base URL with a port from 1 to 65535, such as http://10.0.0.5:8080.",
+  );
 }
 
 // `frontrow onsale`: checks the flags, runs the sale, sets the exit code.

@@ -20,9 +20,15 @@ const PROTOCOL = "etcd:";
 const DEFAULT_PORT = "2379";
 const CELL = /^\/([A-Za-z0-9][A-Za-z0-9._-]{0,63})$/;
 
+/** @returns Null for other text, and for port 0, on which nobody listens. */
+export function addressIn(text: string): URL | null {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  return url?.port === "0" ? null : url;
+}
+
 /** @returns Null when the text is not `etcd://host[:port]/cell`. */
 export function parseCellAddress(text: string): CellAddress | null {
-  const url = URL.canParse(text) ? new URL(text) : null;
+  const url = addressIn(text);
   if (url?.protocol !== PROTOCOL || url.hostname === "") return null;
   const { hostname, port, pathname, search, hash, username } = url;
   const [, cell] = CELL.exec(pathname) ?? [];
@@ -298,7 +304,7 @@ function parseCluster(text: string): CellAddress {
   const address = parseCellAddress(text);
   if (address !== null) return address;
   throw new InvalidArgumentError(
-    "It must be etcd://host[:port]/cell, such as etcd://[::1]:2379/a.",
+    "It must be etcd://host[:port]/cell with a port from 1 to 65535, such as etcd://[::1]:2379/a.",
   );
 }
 
@@ -309,8 +315,10 @@ function parseHostName(text: string): string {
 }
 
 function parseHttpUrl(text: string): string {
-  if (/^https?:\/\/\S+$/.test(text) && URL.canParse(text)) return text;
-  throw new InvalidArgumentError("It must be a URL, such as http://10.0.0.1:8080.");
+  if (/^https?:\/\/\S+$/.test(text) && addressIn(text) !== null) return text;
+  throw new InvalidArgumentError(
+    "It must be a URL with a port from 1 to 65535, such as http://10.0.0.1:8080.",
+  );
 }
 
 function parseOrigins(text: string): readonly string[] {

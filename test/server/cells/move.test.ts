@@ -278,6 +278,7 @@ test.each([
   [["--from", "127.0.0.1:1", "--to", "http://b:1"], "--from"],
   [["--from", "http://a:1", "--to", "localhost:1"], "--to"],
   [["--from", "http://a:1", "--to", "http://b:1/path"], "--to"],
+  [["--from", "http://a:1", "--to", "http://b:0"], "--to"],
   [["--from", "http://a:1", "--to", "http://b:1", "--address", "b"], "--address"],
   [["--from", "http://a:1", "--to", "http://b:1", "--clear", "--cancel"], "--cancel"],
 ])("move with %j is a usage error about %s", async (flags, option) => {

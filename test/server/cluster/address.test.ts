@@ -19,6 +19,8 @@ test.each([
   "etcd://name@127.0.0.1:2379/a",
   "etcd://127.0.0.1:2379/a?b",
   "etcd:///a",
+  "etcd://127.0.0.1:0/a",
+  "etcd://127.0.0.1:65536/a",
 ])("%s is refused", (text) => {
   expect(parseCellAddress(text)).toBeNull();
 });

@@ -149,6 +149,7 @@ const GATEWAY = ["gateway", "--engine", "http://x", "--gateway-secret-file", "LI
 test.each([
   [["gateway"], 2, "required option '--engine <urls>' not specified"],
   [["gateway", "--engine", "x", "--gateway-secret-file", "f"], 2, "It must be a base URL"],
+  [["gateway", "--engine", "http://x:0", "--gateway-secret-file", "f"], 2, "from 1 to 65535"],
   [["gateway", "--engine", "http://x", "--gateway-secret-file", "/none"], 2, "no such file"],
   [[...GATEWAY, "--tls-cert", "c"], 2, "--tls-cert and --tls-key need each other"],
   [

@@ -204,6 +204,8 @@ const WRONG: readonly (readonly [readonly string[], Readonly<Record<string, stri
   [["--cluster", "etcd://a/main", "--cluster-host", ""], {}],
   [["--cluster", "etcd://a/main", "--cluster-address", "foo"], {}],
   [["--cluster", "etcd://a/main", "--cluster-address", "10.0.0.1:8080"], {}],
+  [["--cluster", "etcd://a/main", "--cluster-address", "http://10.0.0.1:0"], {}],
+  [["--cluster", "etcd://a/main", "--cluster-address", "http://10.0.0.1:65536"], {}],
   [["--cluster", "etcd://a/main"], { FRONTROW_CLUSTER_HOST: "a/b" }],
   [["--nothing"], {}],
   [["more"], {}],
