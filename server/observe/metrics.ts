@@ -240,6 +240,7 @@ function followerRows({ engine, live, webhooks, gateways }: MetricsSources): Row
   const slow = "Streams that were closed because too much waited to be read.";
   const refused = "Streams, server-sent events and waiting requests beyond their limit.";
   const bytes = "Compressed bytes of the deliveries that wait.";
+  const places = "Seats and areas of changes in memory that become deliveries.";
   const lag = "Durable records that were not looked at for webhooks yet.";
   const rows: Row[] = [
     ["streams", "Clients that follow an event over a WebSocket.", stats.streams],
@@ -255,6 +256,7 @@ function followerRows({ engine, live, webhooks, gateways }: MetricsSources): Row
     ["webhook_lanes", "Pairs of webhook and event with something to send.", webhooks.counts.lanes],
     ["webhook_tries_in_flight", "Tries of deliveries under way.", webhooks.counts.inFlight],
     ["webhook_waiting_bytes", bytes, webhooks.counts.waitingBytes],
+    ["webhook_draft_places", places, webhooks.counts.draftPlaces],
     ["webhook_lag_records", lag, webhooks.lagRecords],
     ["webhook_successes_total", "Tries that succeeded.", webhooks.counts.succeeded],
     ["webhook_failures_total", "Tries that failed.", webhooks.counts.failed],
@@ -412,7 +414,7 @@ interface WebhookCounters {
   readonly lagRecords: number;
   readonly disabled: number;
   readonly counts: Readonly<
-    Record<"lanes" | "inFlight" | "waitingBytes" | "succeeded" | "failed", number>
+    Record<"lanes" | "inFlight" | "waitingBytes" | "draftPlaces" | "succeeded" | "failed", number>
   >;
 }
 

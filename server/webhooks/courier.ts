@@ -10,6 +10,7 @@ import {
   type EventChange,
   type FollowedEvent,
   type OpenCount,
+  placesOf,
 } from "../../engine/queries/history.ts";
 import type { AskHistory } from "../../persistence/history/thread.ts";
 import type {
@@ -54,8 +55,15 @@ export const ALL_WAITING_BYTES_MAX = 1024 * 1024 * 1024;
 const SMALL_WAITING_BYTES = 64 * 1024;
 /** Changes formed into deliveries at a time, of one lane. */
 const CHANGES_MAX = 1_000;
-/** Drafts in memory. */
-const DRAFTS_MAX = 16;
+/** Drafts of lanes, read or about to be. */
+export const DRAFTS_MAX = 16;
+/**
+ * Seats and areas of read drafts. Beyond it the next reads wait, because one draft may have 220,000:
+ * those of a page, and a last change of a whole layout.
+ */
+export const DRAFT_PLACES_MAX = 100_000;
+/** Drafts being read: the history answers one question after the other. */
+const READS_MAX = 2;
 /** Before a lane without room is formed again. */
 const NO_ROOM_MS = 10_000;
 /** The pending bytes are added up this often, for the metrics. */
@@ -100,6 +108,8 @@ interface Draft {
   readonly until: number;
   event: FollowedEvent | null;
   changes: readonly EventChange[];
+  /** Seats and areas of the changes. */
+  places: number;
   /** By record; null where the trail has lost the count. */
   readonly counts: Map<number, OpenCount | null>;
   isComplete: boolean;
@@ -117,6 +127,9 @@ export class Courier {
   #ended: Ended[] = [];
   /** By lane. */
   readonly #drafts = new Map<string, Draft>();
+  /** The oldest first. */
+  readonly #unread: Draft[] = [];
+  #reading = 0;
   /** Counts of the draft in `#formLane`. */
   #counts: Draft["counts"] = new Map();
   readonly #open = new OpenPlaces((_, sequence) => this.#counts.get(sequence)!);
@@ -265,7 +278,13 @@ export class Courier {
     const waitingBytes = sumOf(this.#waiting.values());
     const tries = { succeeded: this.#succeeded, failed: this.#failed };
     const { laneCount: lanes, followed } = file;
-    return { lanes, inFlight: this.#inFlight.size, waitingBytes, ...tries, followed };
+    const { draftPlaces } = this;
+    return { lanes, inFlight: this.#inFlight.size, waitingBytes, draftPlaces, ...tries, followed };
+  }
+
+  /** Seats and areas of all drafts. */
+  get draftPlaces(): number {
+    return sumOf([...this.#drafts.values()].map(({ places }) => places));
   }
 
   close(): void {
@@ -281,7 +300,6 @@ export class Courier {
 
   /** Forms deliveries of complete drafts, and begins drafts of empty lanes. @returns How many. */
   #form(): number {
-    const { file, nowMs } = this.#ports;
     let formed = 0;
     for (const [key, draft] of this.#drafts) {
       if (!draft.isComplete) continue;
@@ -289,15 +307,21 @@ export class Courier {
       this.#formLane(draft);
       formed += 1;
     }
+    this.#beginDrafts();
+    this.#readNext();
+    return formed;
+  }
+
+  #beginDrafts(): void {
+    const { file, nowMs } = this.#ports;
     for (const webhook of this.#busy) {
       for (const lane of this.#dueLanes(webhook)) {
-        if (this.#drafts.size >= DRAFTS_MAX) return formed;
+        if (this.#drafts.size >= DRAFTS_MAX) return;
         if (this.#drafts.has(keyOf(lane)) || file.isWaiting(lane)) continue;
         if (this.#hasRoom(webhook)) this.#draft(lane);
         else file.delay(lane, nowMs() + NO_ROOM_MS);
       }
     }
-    return formed;
   }
 
   #draft(lane: Lane): void {
@@ -307,10 +331,24 @@ export class Courier {
       until,
       event: null,
       changes: [],
+      places: 0,
       counts: new Map(),
       isComplete: false,
     };
-    this.#complete(draft, this.#read(draft));
+    this.#drafts.set(keyOf(lane), draft);
+    this.#unread.push(draft);
+  }
+
+  #readNext(): void {
+    while (this.#reading < READS_MAX && this.draftPlaces < DRAFT_PLACES_MAX) {
+      const draft = this.#unread.shift();
+      if (draft === undefined) return;
+      this.#reading += 1;
+      const work = this.#read(draft).finally(() => {
+        this.#reading -= 1;
+      });
+      this.#complete(draft, work);
+    }
   }
 
   /** @param work - Settles with false when the trail has no answer at present. */
@@ -323,6 +361,7 @@ export class Courier {
       if (isDone) this.#ports.wake();
       // A later turn begins it again.
       else this.#drafts.delete(key);
+      this.#readNext();
     };
     void work.then(end);
   }
@@ -344,6 +383,7 @@ export class Courier {
     if (page.gap !== null) return this.#isLost(page.gap, `changes of the event ${eventId}`);
     draft.event = found.value;
     draft.changes = page.value.changes.filter(({ sequence }) => sequence <= until);
+    draft.places = sumOf(draft.changes.map(placesOf));
     return true;
   }
 

@@ -29,6 +29,8 @@ export interface WebhookCounts {
   readonly inFlight: number;
   /** Compressed bytes of pending deliveries. */
   readonly waitingBytes: number;
+  /** Seats and areas of changes in memory, about to become deliveries. */
+  readonly draftPlaces: number;
   readonly succeeded: number;
   readonly failed: number;
   /** The follow watermark. */

@@ -39,6 +39,7 @@ const NO_COUNTS: WebhookCounts = {
   lanes: 0,
   inFlight: 0,
   waitingBytes: 0,
+  draftPlaces: 0,
   succeeded: 0,
   failed: 0,
   followed: 0,

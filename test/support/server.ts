@@ -134,7 +134,7 @@ export const NO_STORE = {
   webhooks: {
     lagRecords: 0,
     disabled: 0,
-    counts: { lanes: 0, inFlight: 0, waitingBytes: 0, succeeded: 0, failed: 0 },
+    counts: { lanes: 0, inFlight: 0, waitingBytes: 0, draftPlaces: 0, succeeded: 0, failed: 0 },
   },
   rates: { refused: 0, count: 0 },
   waiting: { refused: 0, count: 0, refusals: { count: 0 } },

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import type { WebhookBody } from "../../../engine/bodies.ts";
 import type { AttemptResult } from "../../../server/webhooks/attempt.ts";
 import {
+  DRAFT_PLACES_MAX,
   OF_ORGANIZATION_MAX,
   OF_WEBHOOK_MAX,
   WAITING_BYTES_MAX,
@@ -514,6 +515,35 @@ test("a webhook whose deliveries take too much room gets the next ones later", a
   sending.nowMs += 10 * SECOND_MS;
   await sending.run();
   expect(sending.sent.map(({ sequences }) => sequences)).toEqual([[locked]]);
+});
+
+test("changes of many places → few are in memory at a time, and all are sent", async () => {
+  const seats = 25_000;
+  const names = Array.from({ length: seats }, (_, i) => String(i)).join(" ");
+  const sending = new Sending([section("Stalls", { A: names })]);
+  const { world } = sending;
+  sending.create();
+  for (let n = 0; n < 8; n++) {
+    const eventId = addEvent(sending, n);
+    const assignmentId = world.createPrice("Full", eventId);
+    const { labels } = world;
+    const all = labels.seats.map((name) => ({ objectId: labels.idOf(name), assignmentId }));
+    const body = { seats: all, groupOfSeats: [] };
+    world.must("assignPrices", world.caller, { eventId, body });
+  }
+  await sending.follow();
+  let peak = 0;
+  for (let i = 0; i < 20; i++) {
+    sending.courier.turn();
+    // oxlint-disable-next-line no-await-in-loop -- turns follow one another
+    await new Promise(setImmediate);
+    peak = Math.max(peak, sending.courier.draftPlaces);
+  }
+  // Two were being read when the others had as many as are allowed.
+  expect(peak).toBeGreaterThanOrEqual(DRAFT_PLACES_MAX);
+  expect(peak).toBeLessThan(DRAFT_PLACES_MAX + 2 * (seats + 10));
+  expect(sending.courier.draftPlaces).toBe(0);
+  expect(new Set(sending.sent.map(({ eventId }) => eventId)).size).toBe(8);
 });
 
 test("a lane whose event the trail has lost is removed, and others are sent", async () => {
