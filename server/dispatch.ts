@@ -6,12 +6,11 @@
 import type { Logger } from "pino";
 import { Broken } from "../engine/assert.ts";
 import type { Caller, ReplyBody } from "../engine/bodies.ts";
-import type { OrganizationRow } from "../engine/catalog.ts";
 import { findReply } from "../engine/queries/access.ts";
 import { askerOf, AuditGap } from "../engine/queries/history.ts";
 import { type FieldError, isRefused, refuseInvalid, Result } from "../engine/results.ts";
 import { BODY_IN_MEMORY_MAX, ownerOf, type ReplyRow } from "../engine/stored-replies.ts";
-import { inSlices, inTurn } from "./api/overload.ts";
+import { inOwnSlice, inSlices, type Owner, TOO_MANY_LONG_BODIES } from "./api/overload.ts";
 import {
   canBeStrict,
   type Context,
@@ -23,22 +22,14 @@ import type { Admitted } from "./live/live.ts";
 import type { CommandFront, KeyedRequest, KeyedRequests } from "./commands/decider.ts";
 import { type Match, refuseRoute, Router } from "./api/router.ts";
 import type { Services } from "./api/services.ts";
-import {
-  asSent,
-  bodyChecksOf,
-  type Checked,
-  type CheckedQuery,
-  findUnknown,
-  readBody,
-  refuseHead,
-} from "./api/validate.ts";
+import { asSent, bodyChecksOf, findUnknown, readBody, refuseHead } from "./api/validate.ts";
 import { Access, identify, refuseAway, refuseRotated } from "./auth/access.ts";
 import {
   type Answer,
+  CLIENT_GONE,
   FrontResult,
   jsonAnswer,
   layoutPutAnswer,
-  NO_CONTENT,
   NOT_READY,
   type Problem,
   problemAnswer,
@@ -90,9 +81,9 @@ export class Dispatch implements Front<Match>, CommandFront {
   judge(exchange: Exchange<Match>): Judged {
     const match = exchange.found!;
     const { route } = match;
-    const notNow = this.#notReady(route) ?? this.#services.waiting.refusalOf(route);
+    const notNow = this.#notNow(route);
     if (notNow !== null) return { refusal: notNow, organization: null };
-    const admitted = route === undefined ? refuseRoute(match) : this.#admit(route, exchange);
+    const admitted = this.#admit(match, exchange);
     if (isRefused(admitted)) return { refusal: admitted, organization: null };
     const { caller } = admitted;
     const isOpen = route?.access === Access.PUBLIC;
@@ -102,19 +93,18 @@ export class Dispatch implements Front<Match>, CommandFront {
 
   handle(exchange: Exchange<Match>): void {
     exchange.startedMs = performance.now();
-    const { waiting } = this.#services;
-    const { route } = exchange.found!;
-    const notReady = this.#notReady(route);
-    if (notReady !== null) {
-      this.#turnAway(exchange, notReady);
+    if (exchange.refusal !== null) this.#turnAway(exchange, exchange.refusal);
+    else if (bytesOf(exchange) > TURN_BYTES) void this.#beginInTurn(exchange);
+    else this.#begin(exchange);
+  }
+
+  #begin(exchange: Exchange<Match>): void {
+    const notNow = this.#notNow(exchange.found!.route);
+    if (notNow !== null) {
+      this.#turnAway(exchange, notNow);
       return;
     }
-    const busy = waiting.refusalOf(route);
-    if (busy !== null) {
-      waiting.refusals.add(() => this.#turnAway(exchange, busy));
-      return;
-    }
-    waiting.count += 1;
+    this.#services.waiting.count += 1;
     try {
       const handled = this.#run(exchange);
       if (handled instanceof Promise) {
@@ -129,12 +119,47 @@ export class Dispatch implements Front<Match>, CommandFront {
     }
   }
 
+  async #beginInTurn(exchange: Exchange<Match>): Promise<void> {
+    const outcome = await this.#inTurn(exchange, () => this.#begin(exchange));
+    if (typeof outcome !== "boolean") this.#turnAway(exchange, outcome);
+    else if (!outcome) this.#leaveNow(exchange, CLIENT_GONE);
+  }
+
   /**
-   * Nothing was read, so the answer does not wait for the log: on a host that has lost the
-   * majority of its cluster, that would take as long as the loss.
+   * A long body, in its turn: those of an organization come one after the other, and organizations
+   * take turns. Until then the request is not in flight, so that it keeps no lock of others out.
+   *
+   * @param act - Judges the request again: its key may have ended meanwhile.
+   * @returns False, and nothing is carried out, when the client has gone before.
    */
+  #inTurn(exchange: Exchange<Match>, act: () => void): Promise<boolean> | Problem {
+    const admitted = this.#admit(exchange.found!, exchange);
+    if (isRefused(admitted)) return admitted;
+    const { longBodies } = this.#services.waiting;
+    const owner = senderOf(admitted.caller, exchange);
+    if (!longBodies.take(owner)) return TOO_MANY_LONG_BODIES;
+    const parts = exchange.parts ?? [Buffer.from(exchange.body)];
+    const work = () => {
+      exchange.parts = parts;
+      act();
+      exchange.body = NO_BODY;
+      exchange.parts = null;
+    };
+    return inOwnSlice(work, owner, exchange).finally(() => longBodies.giveBack(owner));
+  }
+
+  /** A refused request. */
   #turnAway(exchange: Exchange<Match>, problem: Problem): void {
-    const answer = this.refuse(problem, exchange);
+    const send = () => this.#leaveNow(exchange, this.#refusal(problem, exchange));
+    if (problem.isDelayed === true) this.#services.waiting.refusals.add(send);
+    else send();
+  }
+
+  /**
+   * Answers a request of which nothing was carried out, without waiting for the log: on a host that
+   * has lost the majority of its cluster, that would take as long as the loss.
+   */
+  #leaveNow(exchange: Exchange<Match>, answer: Answer): void {
     const durationMs = performance.now() - exchange.startedMs;
     this.#services.metrics.answered(exchange.found!.route, answer.status, durationMs);
     exchange.respond(answer);
@@ -147,6 +172,16 @@ export class Dispatch implements Front<Match>, CommandFront {
   answerTo(request: Exchange): Answer | Promise<Answer> {
     const exchange = request as Exchange<Match>;
     exchange.find(this);
+    return bytesOf(exchange) > TURN_BYTES ? this.#answerInTurn(exchange) : this.#answer(exchange);
+  }
+
+  async #answerInTurn(exchange: Exchange<Match>): Promise<Answer> {
+    let answer: Answer | Promise<Answer> = CLIENT_GONE;
+    const outcome = await this.#inTurn(exchange, () => (answer = this.#answer(exchange)));
+    return typeof outcome === "boolean" ? answer : this.#refusal(outcome, exchange);
+  }
+
+  #answer(exchange: Exchange<Match>): Answer | Promise<Answer> {
     const shown = (handled: Handled) => {
       const answer = this.#shown(exchange, handled);
       if (exchange.first !== null) this.keyed.end(exchange.first);
@@ -164,7 +199,7 @@ export class Dispatch implements Front<Match>, CommandFront {
   /** The answer of a request, which is stored under its key. */
   #shown(exchange: Exchange<Match>, handled: Handled): Answer {
     const { first } = exchange;
-    const answer = isRefused(handled) ? this.refuse(handled, exchange) : handled;
+    const answer = isRefused(handled) ? this.#refusal(handled, exchange) : handled;
     // An invalid request does not use up its key: the client may send it again, corrected.
     const isInvalid = isRefused(handled) && handled.refused === Result.VALIDATION_FAILED;
     if (first !== null && !isInvalid) this.keyed.store(first, answer);
@@ -190,7 +225,13 @@ export class Dispatch implements Front<Match>, CommandFront {
     exchange.respond(answer!);
   }
 
-  refuse(problem: Problem, { found, path, query }: Exchange<Match>): Answer {
+  refuse(problem: Problem, exchange: Exchange<Match>): Answer {
+    const answer = this.#refusal(problem, exchange);
+    this.#services.metrics.answered(exchange.found?.route, answer.status, 0);
+    return answer;
+  }
+
+  #refusal(problem: Problem, { found, path, query }: Exchange<Match>): Answer {
     const route = found?.route;
     return this.#problem(problem, route?.problemPath?.(query) ?? path, route);
   }
@@ -200,7 +241,7 @@ export class Dispatch implements Front<Match>, CommandFront {
     const { route } = match;
     if (route === undefined) return missingPage(exchange) ?? refuseRoute(match);
     const services = this.#services;
-    const admitted = this.#admit(route, exchange);
+    const admitted = this.#admit(match, exchange);
     if (isRefused(admitted)) return admitted;
     const { caller, ticket } = admitted;
     exchange.organization = caller.organizationId;
@@ -220,33 +261,6 @@ export class Dispatch implements Front<Match>, CommandFront {
       const long = { ...context, body: null, authorization, head: exchange };
       if (route.isLong(long, bytesOf(exchange))) return this.#runLong(exchange, route, long);
     }
-    const checked = { route, caller, ticket, organization, params, query };
-    if (bytesOf(exchange) > TURN_BYTES) return this.#takeTurn(exchange, checked);
-    return this.#carryOut(exchange, checked);
-  }
-
-  /** Bodies of one sender come one after the other; senders take turns. */
-  #takeTurn(exchange: Exchange<Match>, checked: CheckedHead): Promise<Handled> {
-    let parts: readonly Buffer[] | null = exchange.parts ?? [Buffer.from(exchange.body)];
-    exchange.onGone = () => {
-      // Its memory has been given back: the body is dropped, and nothing is carried out.
-      parts = null;
-    };
-    return inTurn(() => {
-      if (parts === null) return NO_CONTENT;
-      exchange.onGone = null;
-      exchange.parts = parts;
-      const handled = this.#carryOut(exchange, checked);
-      const { body } = exchange;
-      exchange.body = NO_BODY;
-      return handled instanceof Promise ? handled : asSent(handled, body);
-    }, exchange.sender?.name ?? exchange.address());
-  }
-
-  #carryOut(exchange: Exchange<Match>, checked: CheckedHead): Handled | Promise<Handled> {
-    const { route, caller, ticket, organization, params, query } = checked;
-    const services = this.#services;
-    const { checks } = exchange.found!;
     exchange.join();
     const isQueryValid = query.errors.length === 0;
     const chosen = isQueryValid ? route.bodyOf?.(query.values) : undefined;
@@ -332,7 +346,11 @@ export class Dispatch implements Front<Match>, CommandFront {
     return route.handleLong!(context, { parts, claim });
   }
 
-  /** @returns Why no request of the route is taken now; null when they are. */
+  /** @returns Null when requests of the route are taken now. */
+  #notNow(route: Route | undefined): Problem | null {
+    return this.#notReady(route) ?? this.#services.waiting.refusalOf(route);
+  }
+
   #notReady(route: Route | undefined): Problem | null {
     const { isReady, notReady } = this.#services;
     if (route === undefined || route.tag === "Service" || isReady()) return null;
@@ -340,8 +358,10 @@ export class Dispatch implements Front<Match>, CommandFront {
   }
 
   /** The checks that need only the head of a request that is taken, in the documented order. */
-  #admit(route: Route, head: RequestHead): Admitted | Problem {
+  #admit(match: Match, head: RequestHead): Admitted | Problem {
     const services = this.#services;
+    const { route } = match;
+    if (route === undefined) return refuseRoute(match);
     const refusal = refuseHead(route, head);
     if (refusal !== null) return refusal;
     const ticket = route.access === Access.VIEWER ? ticketOf(head) : null;
@@ -388,14 +408,6 @@ export class Dispatch implements Front<Match>, CommandFront {
   }
 }
 
-/** A request whose key and parameters have been looked at, and whose body has not. */
-interface CheckedHead extends Admitted {
-  readonly route: Route;
-  readonly organization: OrganizationRow | undefined;
-  readonly params: Checked;
-  readonly query: CheckedQuery;
-}
-
 function isStrict({ prefer, found }: Exchange<Match>): boolean {
   if (prefer === "" || !wantsStrict(prefer)) return false;
   const route = found!.route;
@@ -418,6 +430,13 @@ const TOO_MANY_KEYS: Problem = {
   detail: "Too many requests without a valid key came from this address; wait a minute.",
   headers: IN_A_MINUTE,
 };
+
+/** The organization of a long body; on other paths the tenant, or the source address. */
+function senderOf({ organizationId, tenantId }: Caller, exchange: Exchange<Match>): Owner {
+  const { address, found } = exchange;
+  if (found!.route?.access === Access.PUBLIC) return sourceOf(address());
+  return organizationId === 0 ? `tenant ${tenantId}` : organizationId;
+}
 
 function bytesOf({ body, parts }: Exchange): number {
   if (parts === null) return body.length;

@@ -1,29 +1,45 @@
 /**
- * Requests that were taken and not answered, because they wait for the disk or a thread. Above a
- * bound, new locks and reads are refused before they are parsed. Releases, sales and other changes
- * have a higher bound: they end what others wait for.
+ * Load shedding: above an in-flight limit, new locks and reads are refused before they are parsed.
+ * Releases, sales and other changes have a higher limit: they end what others wait for.
  */
+import { FairQueue, TenantQuota } from "../../engine/bounds.ts";
+import type { WaitingClient } from "../../engine/queries/history.ts";
 import { FrontResult, type Problem } from "../http/answers.ts";
 
 /** A disk that takes 5,000 locks per second answers so many in 0.4 seconds. */
 export const LOCKS_AND_READS_MAX = 2_000;
+/**
+ * Long bodies that wait for their turn, of an organization: at about ten milliseconds for each
+ * beside other work, the last one waits for two and a half seconds.
+ */
+export const LONG_BODIES_MAX = 256;
+/** Of all organizations. Those of command sockets, of 64 KiB each, then take 256 MiB. */
+export const ALL_LONG_BODIES_MAX = 4_096;
 const MS_PER_SECOND = 1_000;
+/** Of refusals that pass by themselves. */
+const IN_A_SECOND = [["Retry-After", "1"]] as const;
 
-/** What decides when the requests of a route are refused. */
+/** The part of a route that sets its in-flight limit. */
 interface Priority {
   readonly method: string;
-  /** Whether its answers wait for the disk. */
+  /** True when its answers wait for the disk. */
   readonly durable: boolean;
   readonly yields?: boolean;
 }
 
+/** An organization, or another name for those who share turns. */
+export type Owner = number | string;
+
 export class WaitingWork {
+  /** Requests in flight. A long body is in flight from its turn on. */
   count = 0;
   /** Requests that were refused. */
   refused = 0;
   /** How long the request that was answered last had waited. */
   lastMs = 0;
   readonly refusals = new DelayedRefusals();
+  /** Long bodies that wait for their turn, by owner. */
+  readonly longBodies = new TenantQuota<Owner>(LONG_BODIES_MAX, ALL_LONG_BODIES_MAX);
   readonly #firstMax: number;
 
   /** @param firstMax - From it on, locks and reads are refused; from twice it on, all changes. */
@@ -42,9 +58,17 @@ export class WaitingWork {
       refused: FrontResult.RATE_LIMITED,
       detail: "Too many requests wait for their answer; try again later.",
       headers: [["Retry-After", String(seconds)]],
+      isDelayed: true,
     };
   }
 }
+
+export const TOO_MANY_LONG_BODIES: Problem = {
+  refused: FrontResult.RATE_LIMITED,
+  detail: "Too many long bodies of this organization wait for their turn; try again later.",
+  headers: IN_A_SECOND,
+  isDelayed: true,
+};
 
 // Refusals that a busy server sends after a delay. A client that tries again as soon as it is
 // refused would otherwise take the time that the accepted requests need: receiving a request and
@@ -110,12 +134,12 @@ const OTHER_SHARE_MIN = 0.1;
 /** The share is that of about so much time. */
 const MEMORY_MS = 10;
 
-/** How much of its time a thread has worked lately, without what it did in slices. */
+/** The load of a thread lately, without its slices. */
 export class OtherWork {
-  /** The share of the time that other work than the slices has. */
+  /** Of the time, 0 to 1. */
   share = 0;
   readonly #activeMs: () => number;
-  /** When the last slice began, and how long the thread had worked without it when it ended. */
+  /** Start of the last slice, and by its end the active time of the thread without it. */
   #last = { startMs: 0, activeMs: 0 };
 
   /** @param activeMs - How long the thread has worked. */
@@ -140,67 +164,83 @@ export class OtherWork {
   }
 }
 
-/** Work whose first slice was not enough. @returns Whether it has come to its end. */
-type Rest = () => boolean;
+/** One slice of a work. @returns True when more of it is left. */
+type Slice = () => boolean;
 
-/** By owner. The owners take turns: the one that has waited longest comes first. */
-const waiting = new Map<unknown, Rest[]>();
+/** By owner. */
+const waiting = new FairQueue<unknown, Slice>();
 
 /**
  * Runs a generator, which yields wherever it may be interrupted.
  *
- * @param owner - For whom it is done; by default, no other work has the same owner.
+ * @param owner - By default, no other work has the same owner.
  * @returns The result, at once when no other work waits and the first slice is enough.
  */
 export function inSlices<Value>(
   work: Generator<void, Value>,
   owner: unknown = work,
 ): Value | Promise<Value> {
-  if (waiting.size === 0) {
+  if (waiting.isEmpty) {
     const first = nextSlice(work);
     if (first.done === true) return first.value;
   }
-  return later(work, owner);
+  return new Promise<Value>((resolve, reject) => push(owner, sliceOf(work, resolve, reject)));
 }
 
 /**
  * Runs work that cannot be cut in a later turn of the event loop, as a slice of its own.
  *
  * @param owner - As of `inSlices`.
+ * @param client - The work is dropped when it has gone before.
+ * @returns False when the work was dropped.
  */
-export async function inTurn<Value>(
-  work: () => Value | Promise<Value>,
+export function inOwnSlice(
+  work: () => void,
   owner: unknown,
-): Promise<Value> {
+  client: WaitingClient = { onGone: null },
+): Promise<boolean> {
   // oxlint-disable-next-line require-yield -- its only step
-  function* step(): Generator<void, Value | Promise<Value>> {
-    return work();
+  function* step(): Generator<void, boolean> {
+    client.onGone = null;
+    work();
+    return true;
   }
-  return await later(step(), owner);
+  return new Promise((resolve, reject) => {
+    const slice = sliceOf(step(), resolve, reject);
+    client.onGone = () => {
+      client.onGone = null;
+      waiting.delete(owner, slice);
+      resolve(false);
+    };
+    push(owner, slice);
+  });
 }
 
-function later<Value>(work: Generator<void, Value>, owner: unknown): Promise<Value> {
-  return new Promise<Value>((resolve, reject) => {
-    const rest = () => {
-      try {
-        const slice = nextSlice(work);
-        if (slice.done === true) resolve(slice.value);
-        return slice.done === true;
-      } catch (error) {
-        reject(error);
-        return true;
-      }
-    };
-    const own = waiting.get(owner);
-    if (own === undefined) waiting.set(owner, [rest]);
-    else own.push(rest);
-    if (!isScheduled) schedule();
-  });
+function sliceOf<Value>(
+  work: Generator<void, Value>,
+  resolve: (value: Value) => void,
+  reject: (error: unknown) => void,
+): Slice {
+  return () => {
+    try {
+      const slice = nextSlice(work);
+      if (slice.done === true) resolve(slice.value);
+      return slice.done !== true;
+    } catch (error) {
+      reject(error);
+      return false;
+    }
+  };
+}
+
+function push(owner: unknown, slice: Slice): void {
+  waiting.push(owner, slice);
+  if (!isScheduled) schedule();
 }
 
 const other = new OtherWork();
 let isScheduled = false;
-/** When long work has rested since its last slice. */
+/** End of the rest after the last slice. */
 let restedMs = 0;
 
 function schedule(): void {
@@ -211,12 +251,9 @@ function schedule(): void {
 }
 
 function runOne(): void {
-  const [owner, own] = waiting.entries().next().value!;
-  if (own[0]!()) own.shift();
-  waiting.delete(owner);
-  if (own.length > 0) waiting.set(owner, own);
-  if (waiting.size > 0) schedule();
-  else isScheduled = false;
+  waiting.turn((slice) => slice());
+  isScheduled = !waiting.isEmpty;
+  if (isScheduled) schedule();
 }
 
 function nextSlice<Value>(work: Generator<void, Value>): IteratorResult<void, Value> {

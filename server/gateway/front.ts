@@ -136,7 +136,7 @@ export class GatewayFront implements Front<GatewayFound>, LinkEvents {
     else this.relay.openTunnel(exchange);
   }
 
-  /** Delayed: a client in a retry loop would keep the gateway busy. To be called once. */
+  /** Delayed, as a client in a retry loop would keep the gateway busy. To be called once. */
   #refuseLater(exchange: Exchange<GatewayFound>, refusal: Problem): void {
     const answer = this.refuse(refusal, exchange);
     exchange.answer = answer;
@@ -145,7 +145,8 @@ export class GatewayFront implements Front<GatewayFound>, LinkEvents {
 
   handle(exchange: Exchange<GatewayFound>): void {
     exchange.startedMs = performance.now();
-    if (exchange.found!.way === Way.OWN) void this.#own(exchange);
+    if (exchange.refusal !== null) this.#refuseLater(exchange, exchange.refusal);
+    else if (exchange.found!.way === Way.OWN) void this.#own(exchange);
     else this.#book(exchange);
   }
 

@@ -207,6 +207,8 @@ export function jsonAnswer(status: number, body: string): Answer {
 export const TRUE: Answer = answer(200, true);
 export const FALSE: Answer = answer(200, false);
 export const NO_CONTENT: Answer = { status: 204, type: "", body: "", headers: SAFE_HEADERS };
+/** For metrics and the access log alone, as nginx has it: nothing was carried out, nor sent. */
+export const CLIENT_GONE: Answer = { ...NO_CONTENT, status: 499 };
 
 export function page(type: string, body: string | Uint8Array): Answer {
   return { status: 200, type, body, headers: SAFE_HEADERS };
@@ -239,6 +241,8 @@ export interface Problem {
   readonly status?: number;
   /** Further members of the document. */
   readonly members?: Readonly<Record<string, number>>;
+  /** True when it is sent after a delay: its client may try again at once. */
+  readonly isDelayed?: boolean;
 }
 
 /** RFC 9457, with the members that the interface documents. */

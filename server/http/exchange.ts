@@ -3,7 +3,14 @@ import { STATUS_CODES } from "node:http";
 import { type Answer, FrontResult, type Problem, SAFE_HEADERS } from "./answers.ts";
 import type { TrustedProxies } from "./client-address.ts";
 import { Exchange } from "./front.ts";
-import { type BodyPieces, freePages, LONG_BYTES, type Transfer, type Transfers } from "./limits.ts";
+import {
+  type BodyPieces,
+  freePages,
+  LONG_BYTES,
+  type Sender,
+  type Transfer,
+  type Transfers,
+} from "./limits.ts";
 import {
   type Named,
   OpenSocket,
@@ -378,8 +385,8 @@ export class HttpExchange extends Exchange implements Transfer {
   bodyBytes = 0;
   /** Bytes that this body has of the body budget: its `Content-Length`, or what came of it chunked. */
   budgetBytes = 0;
-  /** Why that body is not kept, and will be refused. */
-  refusal: Problem | null = null;
+  /** Who sends a body that is kept; null for others. */
+  sender: Sender | null = null;
   heldBytes = 0;
   deadlineMs = 0;
   /** What is wrong with the head: where its body ends is not certain. */
@@ -694,7 +701,7 @@ export class HttpExchange extends Exchange implements Transfer {
     this.pieces = null;
     this.bodyBytes = 0;
     this.budgetBytes = 0;
-    this.refusal = null;
+    this.sender = null;
     this.deadlineMs = 0;
     this.answerId = "";
   }

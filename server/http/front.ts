@@ -2,7 +2,6 @@
 import { randomBytes } from "node:crypto";
 import type { WaitingClient } from "../../engine/queries/history.ts";
 import type { Caller } from "../../engine/bodies.ts";
-import type { Sender } from "./limits.ts";
 import { type Answer, HEALTHY, NOT_READY, type Problem, problemAnswer } from "./answers.ts";
 
 /** The headers that identify the caller, unchanged; empty when they are missing. */
@@ -57,9 +56,9 @@ export interface Found {
   readonly isFixed?: boolean;
 }
 
-/** What the front decides from the head alone, when a body comes in pieces. */
+/** Decision from the head alone, when a body comes in pieces. */
 export interface Judged {
-  /** Why the body is not worth keeping; null when it is. */
+  /** Null when the body is worth keeping. */
   readonly refusal: Problem | null;
   /** The organization that sends the body; null when the path needs no key. */
   readonly organization: string | null;
@@ -131,9 +130,9 @@ export abstract class Exchange<F extends Found = Found> implements Request {
   /** The front that found the request: another one could not handle it. */
   front: Front<F> | null = null;
   found: F | null = null;
-  /** Who sends a body that is kept; null for others. */
-  sender: Sender | null = null;
-  /** When the whole request had come; 0 before. */
+  /** As judged: its body was not kept, and `handle` answers with it. */
+  refusal: Problem | null = null;
+  /** Arrival of the whole request; 0 before. */
   startedMs = 0;
   /** The organization that the request acts for; 0 for none. */
   organization = 0;
@@ -216,7 +215,7 @@ export abstract class Exchange<F extends Found = Found> implements Request {
     this.onGone = null;
     this.front = null;
     this.found = null;
-    this.sender = null;
+    this.refusal = null;
     this.startedMs = 0;
     this.organization = 0;
     this.first = null;
@@ -229,7 +228,10 @@ export interface Front<F extends Found = Found> {
   find(head: RequestHead): F;
   /** Called before any of the body is kept, unless the body came together with the head. */
   judge(exchange: Exchange<F>): Judged;
-  /** Calls `respond` of the exchange once, in this turn or a later one, whatever happens. */
+  /**
+   * Calls `respond` of the exchange once, in this turn or a later one, whatever happens. With a
+   * `refusal` the body has been dropped.
+   */
   handle(exchange: Exchange<F>): void;
   /**
    * Takes a piece of the body of a request that is passed on.

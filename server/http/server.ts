@@ -403,7 +403,7 @@ class OpenExchanges implements Exchanges {
   #takeLast(exchange: HttpExchange, last: Buffer): void {
     const { refusal, pieces } = exchange;
     this.#bodies.end(exchange);
-    if (refusal !== null) exchange.respond(this.#refusal(exchange, refusal));
+    if (refusal !== null) exchange.handle(NO_BODY);
     else if (pieces === null) exchange.handle(last);
     else {
       pieces.add(last);

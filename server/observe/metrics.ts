@@ -197,6 +197,7 @@ function callerRows(sources: MetricsSources): Row[] {
   const noCheck = "Logins refused, because too many waited.";
   const hashes = "New accounts whose password is being hashed.";
   const noHash = "Creations of accounts refused, because too many waited.";
+  const noTurn = "Long bodies refused, because too many of the organization waited.";
   const delayed = "Refusals of requests that are delayed, because too many requests wait.";
   const answerBytes = "Bytes of answers to commands of WebSockets that wait for the disk.";
   const noCommand = "Commands of WebSockets refused, because too many waited.";
@@ -223,6 +224,8 @@ function callerRows(sources: MetricsSources): Row[] {
       waiting.refused,
     ],
     ["delayed_refusals", delayed, waiting.refusals.count],
+    ["waiting_bodies", "Long bodies that wait for their turn.", waiting.longBodies.used],
+    ["waiting_bodies_refused_total", noTurn, waiting.longBodies.refused],
     ["waiting_commands", "Commands of WebSockets that wait.", commands.waiting.count],
     ["waiting_commands_refused_total", noCommand, commands.waiting.refused],
     ["command_answer_bytes", answerBytes, commands.answerBytes],
@@ -397,6 +400,7 @@ interface MetricsSources {
     readonly count: number;
     readonly refused: number;
     readonly refusals: { readonly count: number };
+    readonly longBodies: { readonly used: number; readonly refused: number };
   };
   readonly commands: CommandCounters;
   /** Null for a server without gateways. */

@@ -137,7 +137,7 @@ export const NO_STORE = {
     counts: { lanes: 0, inFlight: 0, waitingBytes: 0, draftPlaces: 0, succeeded: 0, failed: 0 },
   },
   rates: { refused: 0, count: 0 },
-  waiting: { refused: 0, count: 0, refusals: { count: 0 } },
+  waiting: { refused: 0, count: 0, refusals: { count: 0 }, longBodies: { used: 0, refused: 0 } },
   commands: { traffic: { text: () => "" }, waiting: { refused: 0, count: 0 }, answerBytes: 0 },
   accessLog: null,
   gateways: null,

@@ -1,5 +1,6 @@
 /** Bounds of waiting commands, frames, answers and buffers. */
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
+import { inSlices, LONG_BODIES_MAX } from "../../../server/api/overload.ts";
 import { AnswerBuffers, IDLE_BUFFERS_MAX } from "../../../server/commands/answer-buffer.ts";
 import { RecentTexts, TEXTS_MAX } from "../../../server/commands/command.ts";
 import { commandEntry, openEntry, readAnswers } from "../../support/commands/binary-layout.ts";
@@ -199,4 +200,30 @@ test("of ten thousand texts, as many as there are places are remembered", () => 
   for (let i = 0; i < 10_000; i++) expect(find(i)).toBe(`session-${i}`);
   expect(texts.count).toBeLessThanOrEqual(TEXTS_MAX);
   expect(texts.count).toBeGreaterThan(TEXTS_MAX / 2);
+});
+
+test("long commands wait for their turn among the long bodies of their organization, and no more of them", async () => {
+  const stage = await CommandStage.start();
+  const { server } = stage;
+  const { organizationId } = server.a.caller;
+  const { longBodies } = server.services.waiting;
+  const long = (n: number, label: string) => ({
+    ...stage.command(n, "lock", "ann", label),
+    ignored: "x".repeat(40 * 1_024),
+  });
+  const turns = { isReleased: false };
+  function* work(): Generator<void, void> {
+    while (!turns.isReleased) yield;
+  }
+  void inSlices(work(), organizationId);
+  onTestFinished(() => void (turns.isReleased = true));
+  const [first, second] = [await stage.open(), await stage.open()];
+  first.send([long(1, "A1")]);
+  await until(() => longBodies.used === 1);
+  expect(longBodies.take(organizationId, LONG_BODIES_MAX - 1)).toBe(true);
+  const refused = { n: 2, status: 429, body: { errorCode: "RATE_LIMITED" } };
+  expect(await second.ask(long(2, "A2"))).toMatchObject([refused]);
+  turns.isReleased = true;
+  expect(await first.answers(1)).toMatchObject([{ n: 1, body: true }]);
+  expect(longBodies.used).toBe(LONG_BODIES_MAX - 1);
 });

@@ -127,6 +127,26 @@ test("the first request with a key, in pieces → booked", async () => {
   expect(String(answer)).toMatch(/^HTTP\/1\.1 200 /);
 });
 
+test("a body in pieces without an engine → dropped, and refused after a delay", async () => {
+  const stage = await GatewayStage.start();
+  const { server, gateway } = stage;
+  gateway.link.stop();
+  await until(() => !gateway.link.isOpen);
+  const socket = connect(stage.port, "127.0.0.1").setNoDelay(true);
+  onTestFinished(() => void socket.destroy());
+  let received = "";
+  socket.on("data", (piece: Buffer) => (received += String(piece)));
+  const head = [`X-API-Key: ${server.a.key}`, "Content-Length: 2"];
+  socket.write(`${headOf(`POST ${server.bookingPath("lock")}`, head)}{`);
+  await sleep(50);
+  socket.write("}");
+  await until(() => gateway.front.waiting.refusals.count === 1);
+  expect(received).toBe("");
+  await until(() => received !== "");
+  expect(received).toMatch(/^HTTP\/1\.1 503 /);
+  expect(gateway.link.requests).toBe(0);
+});
+
 test("a client that leaves before its body is whole ends the request to the engine", async () => {
   const stage = await GatewayStage.start();
   const { server, engine } = stage;

@@ -1,7 +1,7 @@
 /** Work in slices. */
 import { setImmediate, setTimeout } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { inSlices, inTurn } from "../../../server/api/overload.ts";
+import { inOwnSlice, inSlices } from "../../../server/api/overload.ts";
 
 /** @returns How long it took. */
 function spin(ms: number): number {
@@ -144,7 +144,7 @@ test("without other work, long work has the thread", async () => {
 
 test("works that cannot be cut, all at once → one in a turn, and owners take turns", async () => {
   const done: string[] = [];
-  const turn = (name: string) => inTurn(() => void done.push(name), name[0]);
+  const turn = (name: string) => inOwnSlice(() => void done.push(name), name[0]);
   const all = Promise.all(["a1", "a2", "a3", "b1"].map(turn));
   const turns = [done.length];
   while (done.length < 4) {

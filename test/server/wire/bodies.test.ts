@@ -1,11 +1,11 @@
 /** Bodies that come in pieces: their kept bytes, by sender and time. */
 import { setTimeout as pause } from "node:timers/promises";
-import { expect, test } from "vitest";
-import { inSlices } from "../../../server/api/overload.ts";
+import { expect, onTestFinished, test } from "vitest";
+import { inSlices, LONG_BODIES_MAX } from "../../../server/api/overload.ts";
 import { BODY_BYTES, BodyBudget, BodyPieces } from "../../../server/http/limits.ts";
 import type { Answer } from "../../../server/http/answers.ts";
 import { guidOf } from "../../support/layout.ts";
-import { V2 } from "../../support/server.ts";
+import { TestServer, V2 } from "../../support/server.ts";
 import { type Connection, Listening, until } from "./connection.ts";
 
 const KIB = 1_024;
@@ -232,13 +232,25 @@ test("the answer to a long body gives its memory back once it has been sent", as
 });
 
 /** Work of an organization that keeps its turns until it is released. */
-function occupy({ caller: { tenantId, organizationId } }: Listening["server"]["a"]) {
+function occupy({ caller: { organizationId } }: Listening["server"]["a"]) {
   const turns = { isReleased: false };
   function* work(): Generator<void, void> {
     while (!turns.isReleased) yield;
   }
-  void inSlices(work(), `${tenantId}/${organizationId}`);
+  void inSlices(work(), organizationId);
+  onTestFinished(() => void (turns.isReleased = true));
   return turns;
+}
+
+/** A connection whose whole body waits for its turn. */
+async function waitingBody(listening: Listening, ...labels: readonly string[]) {
+  const connection = await listening.connection();
+  const body = JSON.stringify(listening.server.selection("s", ...labels)).padEnd(40 * KIB);
+  const { longBodies } = listening.server.services.waiting;
+  const before = longBodies.used;
+  connection.socket.write(listening.bookingRequest(body));
+  await until(() => longBodies.used > before);
+  return connection;
 }
 
 test("a body of more than 32 KiB waits for its turn, and a shorter one does not", async () => {
@@ -262,18 +274,137 @@ test("a body of more than 32 KiB waits for its turn, and a shorter one does not"
   expect(http.stats.bodyBudget.bytes).toBe(0);
 });
 
-test("a client leaves before the turn of its body → nothing is carried out", async () => {
-  const listening = await Listening.start();
-  const { server, http } = listening;
+test("a client leaves before the turn of its body → nothing is carried out, as log and metrics say", async () => {
+  const statuses: number[] = [];
+  const server = new TestServer({ hasMetrics: true });
+  const onAnswer = (_: unknown, { status }: Answer) => void statuses.push(status);
+  const listening = await Listening.start({ onAnswer }, server);
+  const { http } = listening;
   const turns = occupy(server.a);
-  const leaving = await listening.connection();
-  leaving.socket.write(listening.bookingRequest(listening.lockBody("A1").padEnd(40 * KIB)));
-  await until(() => http.stats.bodyBudget.bytes === 40 * KIB);
+  const leaving = await waitingBody(listening, "A1");
   leaving.socket.destroy();
-  await until(() => http.stats.bodyBudget.bytes === 0);
+  const { longBodies } = server.services.waiting;
+  // It does not wait any longer, although its turn has not come.
+  await until(() => longBodies.used === 0);
+  expect(http.stats.bodyBudget.bytes).toBe(0);
   turns.isReleased = true;
-  await until(() => server.services.waiting.count === 0);
+  await until(() => statuses.length > 0);
+  expect(statuses).toEqual([499]);
+  const { text } = await server.get("/metrics");
+  expect(text).toMatch(/^frontrow_http_requests_total\{.*lock".*status="499"\} 1$/m);
   expect([await server.states("A1"), listening.broken]).toEqual([["ACTIVE"], []]);
+});
+
+test("more long bodies of one organization than locks in flight → others lock, and reads go on", async () => {
+  const server = new TestServer({ waitingMax: 2 });
+  const listening = await Listening.start({}, server);
+  const turns = occupy(server.a);
+  const waiting: Connection[] = [];
+  for (const label of ["A1", "A2", "A3", "A4", "A5"]) {
+    waiting.push(await waitingBody(listening, label));
+  }
+  expect(server.services.waiting.count).toBe(0);
+  const { b } = server;
+  const selection = { sessionId: "s", seats: [{ id: b.labels.idOf("A1") }] };
+  const lock = await server.post(server.bookingPath("lock", b.eventId), selection, b);
+  expect(lock.status).toBe(200);
+  expect((await listening.lock("B1")).status).toBe(200);
+  turns.isReleased = true;
+  await until(() => waiting.every(isAnswered));
+  const answers = waiting.map(({ answers: [line] }) => line);
+  expect(answers).toEqual(answers.map(() => "HTTP/1.1 200 OK"));
+});
+
+test("beyond the long bodies of an organization → its next one is refused after a delay, another's not", async () => {
+  const server = new TestServer({ hasMetrics: true });
+  const listening = await Listening.start({}, server);
+  const { longBodies, refusals } = server.services.waiting;
+  const turns = occupy(server.a);
+  const first = await waitingBody(listening, "A1");
+  expect(longBodies.take(server.a.caller.organizationId, LONG_BODIES_MAX - 1)).toBe(true);
+  const beyond = await listening.connection();
+  beyond.socket.write(listening.bookingRequest(listening.lockBody("A2").padEnd(40 * KIB)));
+  await until(() => refusals.count === 1);
+  expect(beyond.answers).toEqual([]);
+  await until(() => isAnswered(beyond));
+  expect(beyond.text).toMatch(/^HTTP\/1\.1 429 .*retry-after: 1\r.*RATE_LIMITED/is);
+  const { b } = server;
+  const path = server.bookingPath("lock", b.eventId);
+  const selection = {
+    sessionId: "s",
+    seats: [{ id: b.labels.idOf("A1") }],
+    x: " ".repeat(40 * KIB),
+  };
+  expect((await server.post(path, selection, b)).status).toBe(200);
+  const { text } = await server.get("/metrics");
+  expect(text).toContain(`\nfrontrow_waiting_bodies ${LONG_BODIES_MAX}\n`);
+  expect(text).toContain("\nfrontrow_waiting_bodies_refused_total 1\n");
+  turns.isReleased = true;
+  await until(() => isAnswered(first));
+  expect([first.answers, longBodies.used]).toEqual([["HTTP/1.1 200 OK"], LONG_BODIES_MAX - 1]);
+});
+
+const endKey = (world: TestServer["world"]) =>
+  world.must("rotateOrganizationKey", world.caller, { body: { graceSeconds: 0 } });
+
+test.each([
+  ["its key ends", 403, ({ world }: TestServer) => void endKey(world)],
+  ["the server stops", 503, (server: TestServer) => void (server.isReady = false)],
+])(
+  "%s while a body waits for its turn → %i, and nothing is carried out",
+  async (_, status, end) => {
+    const listening = await Listening.start();
+    const { server } = listening;
+    const turns = occupy(server.a);
+    const waiting = await waitingBody(listening, "A1");
+    end(server);
+    turns.isReleased = true;
+    await until(() => isAnswered(waiting));
+    expect(waiting.answers[0]).toContain(` ${status} `);
+    server.isReady = true;
+    const key = server.services.keys.organizationKey(
+      server.engine.state.catalog.organizations.get(server.a.caller.organizationId)!,
+    );
+    const seats = await server.seats({ ...server.a, key });
+    expect(seats.map(({ state }) => state)).not.toContain("LOCKED");
+  },
+);
+
+test.each([
+  ["in two pieces", [9, 200]],
+  ["of more than 32 KiB", [40 * KIB]],
+])("a busy server refuses a body %s after a delay, and counts it", async (_, pieces) => {
+  const server = new TestServer({ waitingMax: 1, hasMetrics: true });
+  const listening = await Listening.start({}, server);
+  server.journal.withholds = true;
+  const lock = server.book("lock", "s", "A1");
+  const refused = await listening.connection();
+  const bytes = pieces.reduce((sum, piece) => sum + piece, 0);
+  sendHead(refused, `POST ${server.bookingPath("lock")}`, bytes, server.a.key);
+  for (const piece of pieces) {
+    await listening.settled();
+    refused.socket.write(" ".repeat(piece));
+  }
+  await until(() => server.services.waiting.refusals.count === 1);
+  expect(refused.answers).toEqual([]);
+  await until(() => isAnswered(refused));
+  expect(refused.answers).toEqual(["HTTP/1.1 429 Too Many Requests"]);
+  server.journal.withholds = false;
+  server.journal.sync();
+  await lock;
+  const { text } = await server.get("/metrics");
+  expect(text).toMatch(/^frontrow_http_requests_total\{.*lock".*status="429"\} 1$/m);
+});
+
+test("a body beyond the room of its organization is counted among the answers", async () => {
+  const server = new TestServer({ hasMetrics: true });
+  const listening = await Listening.start({ bodyLimits: { organization: 30 * KIB } }, server);
+  const refused = await listening.connection();
+  refused.socket.write(listening.bookingRequest(" ".repeat(40 * KIB)));
+  await until(() => isAnswered(refused));
+  expect(refused.answers).toEqual([SERVICE_UNAVAILABLE]);
+  const { text } = await server.get("/metrics");
+  expect(text).toMatch(/^frontrow_http_requests_total\{.*lock".*status="503"\} 1$/m);
 });
 
 test("bodies that wait for their turn take the room of their sender", async () => {
