@@ -49,7 +49,7 @@ export interface BestPlaces {
 
 type BestCommand = CommandWith<{ eventId: string; body: BestRequest }>;
 
-/** As a lock, and nothing else, is subject to. */
+/** Preconditions of a lock. */
 const OPEN_RULES = { needsSalesControl: false, needsPublished: true };
 
 /**
@@ -86,9 +86,9 @@ function decideBest(
     return refuse(Result.INVENTORY_NOT_AVAILABLE, detail, [beyond]);
   }
   const wish = wishOf(state, event, organization, body);
-  const found = find(partition, wish);
-  if (found === null) return refuseUnsuitable(partition, wish);
-  const { seats, area } = found;
+  const match = find(partition, wish);
+  if (match === null) return refuseUnsuitable(partition, wish);
+  const { seats, area } = match;
   const { seatIds, areas } = partition.layout;
   assert(seats.length + (area === NONE ? 0 : quantity) === quantity, "the quantity is found");
   const hold = newHold(partition, holdType!, timeMs);
@@ -103,7 +103,7 @@ function decideBest(
     areas: area === NONE ? new Uint32Array(0) : Uint32Array.of(area, hold.hold, quantity),
   };
   return grant(record, {
-    together: found.together,
+    together: match.together,
     seats: seats.map((seat) => ({ id: seatIds[seat]! })),
     groupOfSeats: area === NONE ? [] : [{ id: areas[area]!.id, capacity: quantity }],
   });
@@ -178,14 +178,14 @@ function wishOf(
   };
 }
 
-interface Found {
+interface Match {
   readonly together: boolean;
   readonly seats: readonly number[];
   /** NONE for seats. */
   readonly area: number;
 }
 
-function find(partition: Partition, wish: Wish): Found | null {
+function find(partition: Partition, wish: Wish): Match | null {
   const { quantity, filter, areas, isDivisible } = wish;
   const block = partition.places.best(filter, quantity);
   if (block !== null) return { together: true, seats: block.seats, area: NONE };
@@ -199,7 +199,7 @@ function activePlaces({ areas }: Partition, area: number): number {
   return areas.places(area, SeatState.ACTIVE);
 }
 
-/** The smallest block from which one is taken, so that nobody is left alone. */
+/** Smallest block shortened by one seat to spare a single person. */
 const SHARED_SIZE_MIN = 3;
 const PAIR = 2;
 

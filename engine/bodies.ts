@@ -1,5 +1,7 @@
 /** The shapes of command bodies, and their derived types. */
 import {
+  BEST_GROUPS_MAX,
+  BEST_PRICES_MAX,
   BEST_QUANTITY_MAX,
   EXTENSION_SECONDS_MAX,
   HOLD_TTL_SECONDS_MAX,
@@ -118,17 +120,17 @@ export const CHECKED_SELECTION = object({
 export type CheckedSelection = TypeOf<typeof CHECKED_SELECTION>;
 
 export const BEST_REQUEST = object({
-  sessionId: optional(text({ maxLength: SESSION_LENGTH_MAX, format: "line" })),
+  sessionId: optional(SESSION),
   quantity: integer({ minimum: 1, maximum: BEST_QUANTITY_MAX }),
-  priceIds: optional(list(LONG, { maxItems: 100 })),
-  groupOfSeatsIds: optional(list(LONG, { maxItems: 1_000 })),
+  priceIds: optional(list(LONG, { maxItems: BEST_PRICES_MAX })),
+  groupOfSeatsIds: optional(list(LONG, { maxItems: BEST_GROUPS_MAX })),
   accessible: optional(integer({ minimum: 0, maximum: BEST_QUANTITY_MAX })),
   includeAccessible: OPTIONAL_FLAG,
   adjacent: optional(oneOf(["required", "preferred"])),
   avoidOrphans: optional(BOOLEAN),
   holdType: optional(text(HOLD_TYPE_LIMITS)),
   fence: optional(FENCE),
-  fences: optional(map(FENCE, OBJECTS_PER_REQUEST_MAX)),
+  fences: optional(FENCES),
 });
 /**
  * Wishes for the best places: `quantity` seats together, or places of an area that

@@ -8,6 +8,9 @@ import { assert } from "./assert.ts";
 export const OBJECTS_PER_REQUEST_MAX = 1_000;
 /** Places of one request for the best ones. */
 export const BEST_QUANTITY_MAX = 50;
+/** Prices, and groups of seats, of one request for the best places. */
+export const BEST_PRICES_MAX = 100;
+export const BEST_GROUPS_MAX = 1_000;
 /** The rank of a seat, smaller is better; that of seats without one where others have ranks. */
 export const SEAT_RANK_MAX = 1_000_000_000;
 /** Seats of one layout. */

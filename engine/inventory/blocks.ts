@@ -12,7 +12,7 @@ import { type Units, unitsOf } from "../layout/units.ts";
 import { SeatState } from "./states.ts";
 
 /** Of a table with more candidates, the best by score stand for all blocks near a point. */
-export const TABLE_CHOICES_MAX = 12;
+const TABLE_CHOICES_MAX = 12;
 
 /** The request without its size: blocks of every size are found under it. */
 export interface Filter {

@@ -96,7 +96,7 @@ function keyOf(filter: Filter): string {
   return `p${slots} g${groups} a${accessible}${flags}`;
 }
 
-/** What is kept of each unit, brought up to date with the changes of the partition. */
+/** Per-unit columns, updated lazily from the change list. */
 abstract class UnitIndex {
   protected readonly partition: ChangingSeats;
   protected readonly blocks: Blocks;
@@ -251,9 +251,7 @@ export class Census extends UnitIndex {
 
   /** The largest size up to `most` of which there is a block; 0 for none. */
   largest(most: number): number {
-    let size = most;
-    while (size > 0 && this.#having[size] === 0) size -= 1;
-    return size;
+    return largestOf(this.#having, most);
   }
 
   /** Begins a choice of several blocks. Nothing changes the partition before it ends. */
@@ -291,6 +289,13 @@ function hasSize([low, high]: Sizes, size: number): boolean {
   return size <= 32 ? ((low >>> (size - 1)) & 1) === 1 : ((high >>> (size - 33)) & 1) === 1;
 }
 
+/** @param having - Index: size. Value: units that have a block of it. */
+function largestOf(having: Int32Array, most: number): number {
+  let size = most;
+  while (size > 0 && having[size] === 0) size -= 1;
+  return size;
+}
+
 /** Counts the changed sizes: those that are there now up, the others down. */
 function count(having: Int32Array, changed: number, now: number, first: number): void {
   for (let left = changed; left !== 0; left &= left - 1) {
@@ -299,7 +304,7 @@ function count(having: Int32Array, changed: number, now: number, first: number):
   }
 }
 
-interface Divided {
+interface DivisionSource {
   readonly partition: ChangingSeats;
   readonly blocks: Blocks;
   readonly having: Int32Array;
@@ -310,26 +315,25 @@ interface Divided {
 
 /** Blocks one after the other, each of what those before it leave. */
 export class Division {
-  readonly #divided: Divided;
+  readonly #source: DivisionSource;
   readonly #taken = new Set<number>();
   /** By unit with taken seats: its sizes now. */
   readonly #changed = new Map<number, Sizes>();
 
-  constructor(divided: Divided) {
-    this.#divided = divided;
+  constructor(source: DivisionSource) {
+    this.#source = source;
   }
 
+  /** The largest size up to `most` of which there is a block; 0 for none. */
   largest(most: number): number {
-    let size = most;
-    while (size > 0 && this.#divided.having[size]! <= 0) size -= 1;
-    return size;
+    return largestOf(this.#source.having, most);
   }
 
-  /** Whether another unit has a block of the size. */
+  /** True when another unit has a block of the size. */
   hasBeside(size: number, unit: number): boolean {
     const own = this.#changed.get(unit);
     assert(own !== undefined, "a block beside is asked for after its neighbour was taken");
-    return this.#divided.having[size]! > (hasSize(own, size) ? 1 : 0);
+    return this.#source.having[size]! > (hasSize(own, size) ? 1 : 0);
   }
 
   take({ seats, unit }: Block): void {
@@ -343,7 +347,7 @@ export class Division {
   }
 
   #recount(unit: number): void {
-    const { blocks, having } = this.#divided;
+    const { blocks, having } = this.#source;
     const [low, high] = this.#changed.get(unit) ?? this.#sizesOf(unit, new Set());
     const now = this.#sizesOf(unit, this.#taken);
     count(having, low ^ now[0], now[0], 1);
@@ -353,14 +357,14 @@ export class Division {
   }
 
   #sizesOf(unit: number, taken: ReadonlySet<number>): Sizes {
-    const { blocks } = this.#divided;
+    const { blocks } = this.#source;
     blocks.load(unit, taken);
     return blocks.sizes();
   }
 
   /** The block of the size nearest to a point. Cost: O(units), and O(seats) of those near it. */
   nearest(size: number, near: Point): Block | null {
-    const { count: entries, unitOf, has } = this.#divided;
+    const { count: entries, unitOf, has } = this.#source;
     const best = { orphans: Infinity, distance: Infinity, sum: Infinity, least: NONE as number };
     let block: Block | null = null;
     for (const [unit, sizes] of this.#changed) {
@@ -375,7 +379,7 @@ export class Division {
   }
 
   #nearer(unit: number, size: number, near: Point, best: Quality): Block | null {
-    const { blocks, partition } = this.#divided;
+    const { blocks, partition } = this.#source;
     const isBeyond = best.orphans === 0 && blocks.distanceAtLeast(unit, near) > best.distance;
     if (isBeyond) return null;
     blocks.load(unit, this.#taken);
@@ -390,6 +394,6 @@ export class Division {
   }
 
   meanOf({ seats }: Block): Point {
-    return meanOf(this.#divided.partition, seats);
+    return meanOf(this.#source.partition, seats);
   }
 }

@@ -21,7 +21,7 @@ export const Mark = { ACCESSIBLE: 1, HIDDEN: 2 } as const;
 
 const ROW_STEP = 10_000;
 /** Of seats farther from the focal point, and beyond. */
-export const SCORE_MAX = 0xffff_ffff;
+const SCORE_MAX = 0xffff_ffff;
 
 export interface Point {
   readonly x: number;
@@ -29,7 +29,7 @@ export interface Point {
 }
 
 /** A row of the document. */
-export interface SeatedRow {
+interface SeatedRow {
   readonly id: number;
   /** Seat indexes, in order along the row. */
   readonly seats: Uint32Array;

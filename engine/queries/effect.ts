@@ -146,7 +146,7 @@ export function observe(
 function extended(state: State, record: ExtensionRecord, onMove: OnMove): void {
   const partition = state.partitionAt(record.partition);
   const { layout, holds, areas } = partition;
-  const { seatIds, price, prices } = seatingOf(state, record.partition, partition);
+  const { seatIds, price, prices } = pricedSeatsOf(state, record.partition, partition);
   const held = areas.heldOf(new Set(record.holds));
   const move = { ...blankMove(), from: LOCKED, to: LOCKED };
   for (const [i, slot] of record.holds.entries()) {
@@ -222,7 +222,7 @@ function enter(move: PlaceMove, { fence, session, holdType, expiresAtMs }: Hold)
 }
 
 /** The seats of an event, and their prices, while neither changes. */
-export interface Seating {
+export interface PricedSeats {
   /** Index: seat. */
   readonly seatIds: Float64Array;
   /** Index: seat. Value: the price slot. */
@@ -237,7 +237,11 @@ interface FencedMove {
   readonly fence: number;
 }
 
-export function seatingOf({ catalog }: State, number: number, partition: Partition): Seating {
+export function pricedSeatsOf(
+  { catalog }: State,
+  number: number,
+  partition: Partition,
+): PricedSeats {
   const prices = catalog.pricesOf(catalog.eventOf(number)?.id ?? "");
   return { seatIds: partition.layout.seatIds, price: partition.price, prices };
 }
@@ -247,7 +251,7 @@ export function seatingOf({ catalog }: State, number: number, partition: Partiti
  * @param before - Before the record; null where states and holds that seats leave do not matter.
  */
 export function movedSeats(
-  { seatIds, price, prices }: Seating,
+  { seatIds, price, prices }: PricedSeats,
   { record, fence }: FencedMove,
   onMove: OnMove,
   before: Partition | null = null,
@@ -290,7 +294,7 @@ function moved(
   const fence =
     record.type === RecordType.ARRIVAL ? (record.fences[0] ?? 0) : holds.nextFence(sequence);
   const { to } = MOVES[record.move];
-  const seating = seatingOf(state, record.partition, partition);
+  const seating = pricedSeatsOf(state, record.partition, partition);
   movedSeats(seating, { record, fence }, onMove, partition);
   const move = moveOf({ record, fence });
   const counts = new Map<number, AreaCounts>();
@@ -369,7 +373,7 @@ function beforePrices(
   }
   const areasBefore = areas.map((area) => areaBefore(partition, area));
   return (onMove) => {
-    const { seatIds, price, prices } = seatingOf(state, number, partition);
+    const { seatIds, price, prices } = pricedSeatsOf(state, number, partition);
     const move = blankMove();
     for (let i = 0; i < seats.length; i++) {
       const seat = seats[i]!;

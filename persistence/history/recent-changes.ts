@@ -22,8 +22,8 @@ import {
   type PlaceIds,
   type PlaceMove,
   seatAfter,
-  type Seating,
-  seatingOf,
+  type PricedSeats,
+  pricedSeatsOf,
   type TimedRecord,
 } from "../../engine/queries/effect.ts";
 import {
@@ -271,11 +271,11 @@ export class RecentChanges implements Observer {
    * the place of this one: a hundred events may follow a layout, and copies of all would stop
    * everybody.
    */
-  #presentEra(chain: EventChain, isPriced: boolean): Seating | null {
+  #presentEra(chain: EventChain, isPriced: boolean): PricedSeats | null {
     const state = this.#state!;
     const present = state.partitions.peek(chain.partition);
     if (present === undefined || chain.isEmpty || chain.last <= chain.eraStart) return null;
-    const { seatIds, price, prices } = seatingOf(state, chain.partition, present);
+    const { seatIds, price, prices } = pricedSeatsOf(state, chain.partition, present);
     return { seatIds, price: isPriced ? price.slice() : price, prices: new Map(prices) };
   }
 
@@ -320,7 +320,7 @@ export class RecentChanges implements Observer {
     const { partition } = chain;
     const { timeMs, record } = this.#moves.at(sequence);
     const seating =
-      chain.eraOf(sequence) ?? seatingOf(state, partition, state.partitionAt(partition));
+      chain.eraOf(sequence) ?? pricedSeatsOf(state, partition, state.partitionAt(partition));
     const seats: SeatAfter[] = [];
     movedSeats(seating, { record, fence: sequence }, (move) => seats.push(seatAfter(move)));
     return { timeMs, ...moveEffect(record), seats: seats.sort(byId), areas: [] };
@@ -419,7 +419,7 @@ class Queue<Item> {
 }
 
 /** Prices, layout and event as the moves before their next change refer to them. */
-interface Era extends Seating {
+interface Era extends PricedSeats {
   /** The record of that change. */
   readonly until: number;
 }
@@ -494,7 +494,7 @@ export class EventChain {
   }
 
   /** @param seating - Null when no move refers to it. @returns Its memory, estimated. */
-  endEra(sequence: number, seating: Seating | null): number {
+  endEra(sequence: number, seating: PricedSeats | null): number {
     this.eraStart = sequence;
     if (seating === null) return 0;
     this.#eras.push({ until: sequence, ...seating });
@@ -502,7 +502,7 @@ export class EventChain {
   }
 
   /** @returns Undefined for the present era. */
-  eraOf(sequence: number): Seating | undefined {
+  eraOf(sequence: number): PricedSeats | undefined {
     return this.#eras[lowerBound(this.#eras.length, (i) => this.#eras[i]!.until > sequence)];
   }
 

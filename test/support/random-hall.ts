@@ -2,7 +2,6 @@
  * Small random halls for the search of the best places: rows with aisles, curves of ids, tables,
  * areas; ranks, focal points, positions of every kind; seats for wheelchairs and hidden ones.
  */
-import { orphanModeOf } from "../../engine/rules.ts";
 import type {
   BestRequest,
   LayoutBody,
@@ -150,6 +149,7 @@ export class RandomHouse {
   readonly prices: readonly number[];
   readonly #drawn: RandomHall;
   readonly #random: Random;
+  readonly #orphanMode: BestWish["orphanMode"];
   /** By guid. */
   readonly #ids: ReadonlyMap<string, number>;
   readonly seatIds: readonly number[];
@@ -176,7 +176,8 @@ export class RandomHouse {
     };
     world.must("assignPrices", caller, { eventId, body });
     const { organizationId } = caller;
-    const settings = { orphanMode: random.pick(["off", "off", "strict", "lenient"] as const) };
+    this.#orphanMode = random.pick(["off", "off", "strict", "lenient"] as const);
+    const settings = { orphanMode: this.#orphanMode };
     world.must("changeSettings", tenant, { organizationId, body: settings });
     world.must("replaceHoldTypes", caller, { body: [{ name: "SHORT", ttlSeconds: 1 }] });
     const taken = random.pick([0, 2, 4, 8, 11]);
@@ -250,7 +251,6 @@ export class RandomHouse {
     const some = <T>(items: readonly T[]) => {
       return Array.from({ length: 1 + random.below(3) }, () => random.pick(items));
     };
-    const { organizations } = this.world.engine.state.catalog;
     return {
       quantity,
       priceIds: random.once(3) ? some(this.prices) : [],
@@ -259,7 +259,7 @@ export class RandomHouse {
       includeAccessible: random.once(4),
       isPreferred: random.once(2),
       avoidOrphans: !random.once(4),
-      orphanMode: orphanModeOf(organizations.get(this.world.caller.organizationId)!),
+      orphanMode: this.#orphanMode,
     };
   }
 }
