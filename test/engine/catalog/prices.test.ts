@@ -340,11 +340,11 @@ test("onlyActive and an area that keeps its capacity → it needs no count", () 
   const lawn = { ...item("Lawn", priceId), activeCount: 5 };
   world.must("assignPrices", caller, { eventId, body: { groupOfSeats: [lawn] } });
   const groupOfSeats = [item("Lawn", half), item("Bar", half)];
-  const assign = () =>
+  const assignActive = () =>
     world.submit("assignPrices", caller, { eventId, body: { groupOfSeats, onlyActive: true } });
-  expect(assign()).toMatchObject({ errors: [{ field: "groupOfSeats[0].activeCount" }] });
+  expect(assignActive()).toMatchObject({ errors: [{ field: "groupOfSeats[0].activeCount" }] });
   world.book("lock", world.selection("A", "Lawn:1"));
-  expect(assign().refused).toBe(OK);
+  expect(assignActive().refused).toBe(OK);
   const { areas } = world.partition;
   expect(["Lawn", "Bar"].map((label) => areas.capacity(world.area(label)))).toEqual([5, 9]);
 });
