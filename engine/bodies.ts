@@ -86,12 +86,13 @@ const SELECTION_MEMBERS = {
 };
 export const STATE_SELECTION = object(SELECTION_MEMBERS);
 /**
- * What a booking call is about, each object once: `seats`, and places of areas in `groupOfSeats`.
- * At most 1,000 objects. A lock is held by the session; without `holdType` it is a CART. An unlock
- * or a sale acts on one hold by seat: `fences`, by id, and `fence` for all others and for places. So
- * does a revertsale on sales, and an unblock on blocks, but not for places. A lock, a sale or a direct sale is refused for an object with another price than in `priceIds`.
- * With `all`, an unlock or a sale is about everything that the session holds. With `fromBlocked` a lock or a direct sale takes BLOCKED inventory, too; with `toBlocked` an unlock
- * or a revertsale leaves it BLOCKED.
+ * Objects of a booking call, each once: `seats`, and places of areas in `groupOfSeats`, at most
+ * 1,000 in all. A lock is held by the session; without `holdType` it is a CART. Fences guard an
+ * unlock, a sale, a revertsale and an unblock: `fences` by seat id, `fence` for every other object.
+ * `priceIds` guard a lock, a sale and a direct sale: an object with another price is refused. With
+ * `all`, an unlock or a sale takes everything that the session holds. With `fromBlocked`, a lock or
+ * a direct sale takes BLOCKED inventory, too; with `toBlocked`, an unlock or a revertsale leaves it
+ * BLOCKED.
  */
 export type StateSelection = TypeOf<typeof STATE_SELECTION>;
 
@@ -277,8 +278,8 @@ export const LAYOUT = exactObject({
   inUse: optional(ANYTHING),
 });
 /**
- * A layout, or the part of it that changes: objects that are not sent stay as they are. Without
- * ranks, `best` prefers the seats that are closest to the focal point.
+ * A layout, or the changed part of it: missing objects stay as they are. Without ranks, `best`
+ * prefers the seats closest to the focal point.
  */
 export type LayoutBody = TypeOf<typeof LAYOUT>;
 
@@ -379,10 +380,10 @@ export const HOLD_TYPES = list(HOLD_TYPE, { maxItems: HOLD_TYPES_MAX });
 export type HoldTypesBody = TypeOf<typeof HOLD_TYPES>;
 
 export const ROTATION = object({
-  /** How long the old key continues to work. */
+  /** Validity of the old key from now on, in seconds. */
   graceSeconds: optional(integer({ minimum: 0, maximum: KEY_GRACE_SECONDS_MAX })),
 });
-/** How a key is replaced. */
+/** Replacement of a key. */
 export type RotationBody = TypeOf<typeof ROTATION>;
 
 const WEBHOOK_MEMBERS = {

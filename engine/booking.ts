@@ -243,10 +243,7 @@ export interface BookingRules {
   readonly preventsOrphans: boolean;
   /** Acts only on holds of the session in the request, if there is one. */
   readonly respectsSession: boolean;
-  /**
-   * The code for a seat that is in another lock, sale or block than the fence of the request says;
-   * null for a command without fences.
-   */
+  /** The code for a seat in another lock, sale or block than its fence; null for no fences. */
   readonly otherFence: typeof ANOTHER_HOLD | typeof STALE_FENCE | null;
   /** Accepts ACTIVE seats, and leaves them as they are. */
   readonly skipsActive: boolean;
@@ -272,12 +269,11 @@ type Exceptions = Partial<BookingRules>;
 type If<E extends Exceptions, Rule extends keyof Exceptions, Codes> =
   E extends Readonly<Record<Rule, true>> ? Codes : readonly [];
 
-/** The booking commands differ only in their rules. */
-function booking<const E extends Exceptions>(move: Move, exceptions: E) {
-  const rules: BookingRules = { ...PLAIN_BOOKING, ...exceptions, move };
+/** The codes of a command with these rules, in order of precedence. */
+export function refusalsOf<const E extends Exceptions>(exceptions: E) {
   const when = <Rule extends keyof Exceptions, const Codes>(rule: Rule, codes: Codes) =>
-    (rules[rule] ? codes : []) as If<E, Rule, Codes>;
-  const refusals = [
+    (exceptions[rule] === true ? codes : []) as If<E, Rule, Codes>;
+  return [
     Result.VALIDATION_FAILED,
     Result.EVENT_ACCESS_DENIED,
     Result.ORGANIZATION_DISABLED,
@@ -286,9 +282,14 @@ function booking<const E extends Exceptions>(move: Move, exceptions: E) {
     Result.INVENTORY_NOT_AVAILABLE,
     ...when("preventsOrphans", [Result.ORPHAN_SEAT]),
   ];
+}
+
+/** The booking commands differ only in their rules. */
+function booking<const E extends Exceptions>(move: Move, exceptions: E) {
+  const rules: BookingRules = { ...PLAIN_BOOKING, ...exceptions, move };
   return command({
     members: { eventId: UUID_KEY, body: STATE_SELECTION },
-    refusals,
+    refusals: refusalsOf(exceptions),
     decide: (state, given, timeMs) => decideBooking(state, given, timeMs, rules),
   });
 }
@@ -663,10 +664,8 @@ export function checkSelection(
   if (takesAll(selection, rules)) checkAll(selection, errors);
   else if (count === 0)
     errors.push(missing("seats", "must name a seat, unless groupOfSeats names an area"));
-  if (count > OBJECTS_PER_REQUEST_MAX) {
-    const message = `at most ${OBJECTS_PER_REQUEST_MAX} objects in one request: send several requests`;
-    return [{ field: "seats", code: "SIZE", message, rejectedValue: count }];
-  }
+  const size = sizeError(count);
+  if (size !== null) return [size];
   checkDuplicates(seats, "seats", errors);
   checkDuplicates(areas, "groupOfSeats", errors);
   if (rules.otherFence === null) checkNoFences(selection, errors);
@@ -678,6 +677,12 @@ export function checkSelection(
     if (error !== null) errors.push(error);
   }
   return errors;
+}
+
+export function sizeError(count: number): FieldError | null {
+  if (count <= OBJECTS_PER_REQUEST_MAX) return null;
+  const message = `at most ${OBJECTS_PER_REQUEST_MAX} objects in one request: send several requests`;
+  return { field: "seats", code: "SIZE", message, rejectedValue: count };
 }
 
 /** A seat is one place. */
@@ -711,7 +716,7 @@ export function checkDuplicates(
   }
 }
 
-/** `all` stands for what the session holds, in place of objects and their holds. */
+/** `all` replaces objects and their fences. */
 function checkAll({ sessionId, seats, groupOfSeats, fence }: StateSelection, errors: FieldError[]) {
   if ((sessionId ?? "") === "") {
     errors.push(missing("sessionId", "must name the session, all of whose holds are meant"));
@@ -725,7 +730,7 @@ function checkAll({ sessionId, seats, groupOfSeats, fence }: StateSelection, err
   errors.push({ field: "fence", code: "NULL", message, rejectedValue: fence });
 }
 
-/** A guard of a call that cannot keep it is refused. */
+/** A fence has no meaning for what is free; ignoring it would feign a guard. */
 export function checkNoFences(
   { fence, fences }: Pick<StateSelection, "fence" | "fences">,
   errors: FieldError[],
@@ -797,7 +802,7 @@ function findBeyondLimits(
   return [...ofSeats, ...ofAreas].filter((error) => error !== null);
 }
 
-/** How many places a session may still hold. */
+/** Remaining hold quota of a session and its event. */
 export class Allowance {
   readonly #limits: HeldLimits;
   #ofSession: number;

@@ -11,10 +11,12 @@ import {
   findHoldType,
   findInventory,
   PLAIN_BOOKING,
+  refusalsOf,
+  sizeError,
 } from "./booking.ts";
 import type { EventRow, OrganizationRow } from "./catalog.ts";
 import { command } from "./command.ts";
-import { NONE, OBJECTS_PER_REQUEST_MAX } from "./constants.ts";
+import { NONE } from "./constants.ts";
 import type { Partition } from "./inventory/partition.ts";
 import { Move } from "./inventory/states.ts";
 import { callersOrganization, ownEvent, refuseEvent } from "./queries/access.ts";
@@ -48,24 +50,17 @@ export interface Extended {
 }
 
 /** Seats are found, and refused, as for a sale out of their holds. */
-const RULES: BookingRules = {
-  ...PLAIN_BOOKING,
-  move: Move.SALE,
+const EXCEPTIONS = {
   needsPublished: true,
   respectsSession: true,
   otherFence: ANOTHER_HOLD,
-};
+} as const;
+const RULES: BookingRules = { ...PLAIN_BOOKING, ...EXCEPTIONS, move: Move.SALE };
 
 export const EXTEND_COMMANDS = {
   extend: command({
     members: { eventId: UUID_KEY, body: EXTENSION },
-    refusals: [
-      Result.VALIDATION_FAILED,
-      Result.EVENT_ACCESS_DENIED,
-      Result.ORGANIZATION_DISABLED,
-      Result.EVENT_NOT_PUBLISHED,
-      Result.INVENTORY_NOT_AVAILABLE,
-    ],
+    refusals: refusalsOf(EXCEPTIONS),
     decide: decideExtend,
   }),
 };
@@ -111,10 +106,8 @@ function decideExtend(
 function checkExtension(body: Extension): FieldError[] {
   const { sessionId, groupOfSeats, fence, fences } = body;
   const seats = body.seats ?? [];
-  if (seats.length > OBJECTS_PER_REQUEST_MAX) {
-    const message = `at most ${OBJECTS_PER_REQUEST_MAX} seats in one request: send several requests`;
-    return [{ field: "seats", code: "SIZE", message, rejectedValue: seats.length }];
-  }
+  const size = sizeError(seats.length);
+  if (size !== null) return [size];
   const errors: FieldError[] = [];
   if (groupOfSeats !== undefined && groupOfSeats !== null) {
     const message = "must be left out: name places by the fence or the session of their hold";
@@ -159,7 +152,7 @@ function refuseHolds(errors: readonly FieldError[]): Refusal {
   return refuse(Result.INVENTORY_NOT_AVAILABLE, detail, errors);
 }
 
-interface Wanted {
+interface ExtensionTerms {
   readonly organization: OrganizationRow;
   readonly seconds: number;
   readonly timeMs: number;
@@ -173,7 +166,7 @@ interface Wanted {
 function laterEndMs(
   { holds }: Partition,
   slot: number,
-  { organization, seconds, timeMs }: Wanted,
+  { organization, seconds, timeMs }: ExtensionTerms,
 ): number {
   const { holdType, startedAtMs, expiresAtMs } = holds.get(slot);
   if (expiresAtMs === 0) return 0;

@@ -41,7 +41,7 @@ export function visible(text: string): string {
   });
 }
 
-/** True for a text that no format takes, and that stays as it was sent. Cost: O(length). */
+/** True for more combining marks in a row than any format accepts. Cost: O(length). */
 export function hasTooManyMarks(text: string): boolean {
   return TOO_MANY_MARKS.test(text);
 }

@@ -183,8 +183,8 @@ export const CAPACITY: Shape<number> = integer({ minimum: 0, maximum: AREA_CAPAC
 export const NUMBER_OR_NULL: Shape<number | null> = orNull(number());
 export const EVENT_STATUS = oneOf(["DRAFT", "PUBLISHED", "ARCHIVED"]);
 /**
- * Refusals of requests that would leave a single ACTIVE seat alone: none; all; or all but those that
- * take every other seat of their stretch, so that no choice of as many seats there leaves none.
+ * Requests that would leave a single ACTIVE seat alone: all granted; all refused; or granted only
+ * where they take every other seat of the stretch, as any choice of that size there leaves one.
  */
 export const ORPHAN_MODE = oneOf(["off", "strict", "lenient"]);
 /** Webhook topics: changes of places, expired holds, sold out, status of the event. */

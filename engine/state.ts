@@ -50,8 +50,8 @@ export class State {
   }
 
   /**
-   * Whether the holds of a partition do not expire in this cell, because the organization is moving
-   * or has moved.
+   * True while the holds of a partition do not expire in this cell, because the organization is
+   * moving or has moved.
    */
   isFrozen(number: number): boolean {
     const { away } = this.catalog;

@@ -71,7 +71,7 @@ export function fieldErrorOf({
   return { field, code, message: describe(schema), rejectedValue };
 }
 
-/** Null, which stands for a member that is not given, is no name. */
+/** Without null, the value of a missing member. */
 function namesIn(values: readonly unknown[]): string {
   return values.filter((value) => typeof value === "string").join(", ");
 }

@@ -286,7 +286,6 @@ function organizationRow(
   };
 }
 
-/** A limit of 0 is none, and leaves no member. */
 /** @returns The contradiction of `orphanPrevention` and `orphanMode`; null for none. */
 function orphanConflict({ orphanMode, orphanPrevention }: SettingsBody): FieldError | null {
   if ((orphanMode ?? null) === null || (orphanPrevention ?? null) === null) return null;

@@ -44,7 +44,7 @@ export class Holds {
   readonly #expiry = new ExpiryQueues();
   /** Sum of `#sizes` of the holds. */
   #held = 0;
-  /** Fences of the holds as they were opened, rising, and their slots; those that ended may remain. */
+  /** Fences of the holds in order of opening, and their slots; ended ones may remain. */
   #openedFences: number[] = [];
   #openedSlots: number[] = [];
   /** Null until a session is first asked for, because few events need it. */

@@ -78,8 +78,8 @@ export class Partition implements SeatColumns {
   }
 
   /**
-   * The number of the lock, sale or block that the seat is in, as by `Holds.nextFence`. 0 in other
-   * states, and where it was sold or blocked before there were fences.
+   * The number of the seat's lock, sale or block, as by `Holds.nextFence`. 0 in other states, and
+   * for sales and blocks from before there were fences.
    */
   fenceOf(seat: number): number {
     const state = this.state[seat]!;

@@ -54,7 +54,7 @@ export function findKey(layout: Layout, sent: string): KeyedPlace | undefined {
   return found.length === 1 ? { member: "seats", id: found[0]! } : undefined;
 }
 
-/** Where a label may end. */
+/** Offsets of the separators: candidate ends of a label. */
 function endsOf(key: string): number[] {
   const ends: number[] = [];
   for (let end = -1; (end = key.indexOf(KEY_SEPARATOR, end + 1)) !== -1;) ends.push(end);

@@ -128,7 +128,7 @@ export interface BookedChoices {
 }
 
 /**
- * @param isLock - Whether the choices were locked just now, by the last hold of the event.
+ * @param isLock - True right after a lock of the choices: they are in the newest hold of the event.
  * Cost: O(objects of the request).
  */
 export function bookedFacts(

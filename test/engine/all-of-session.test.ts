@@ -6,7 +6,7 @@ import { SeatState } from "../../engine/inventory/states.ts";
 import { Result } from "../../engine/results.ts";
 import { World } from "../support/engine.ts";
 import { area, section } from "../support/layout.ts";
-import { checkMore, expectConsistent } from "../support/table.ts";
+import { checkMore, errorsOf, expectConsistent } from "../support/table.ts";
 
 const HALL = [section("Stalls", { A: "1 2 3 4 5 6" }), area("Pit", 10), area("Lawn", 10)];
 
@@ -29,7 +29,7 @@ function book(world: World, kind: BookingKind, body: StateSelection): string[] {
   const outcome = world.book(kind, body);
   expectConsistent(world);
   if (outcome.refused === Result.OK) return [String(outcome.value)];
-  return outcome.errors.map(({ field, code }) => `${field} ${code}`);
+  return errorsOf(outcome);
 }
 
 test.each([

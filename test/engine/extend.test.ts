@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import type { Extension } from "../../engine/bodies.ts";
 import { isRefused, Result } from "../../engine/results.ts";
 import { World } from "../support/engine.ts";
-import { area, section } from "../support/layout.ts";
-import { checkMore, expectConsistent } from "../support/table.ts";
+import { area, guidOf, section } from "../support/layout.ts";
+import { checkMore, errorsOf, expectConsistent } from "../support/table.ts";
 
 const HALL = [section("Stalls", { A: "1 2 3 4 5 6" }), area("Pit", 10)];
 const SECOND = 1_000;
@@ -52,11 +52,11 @@ function refusalOf(world: World, body: Extension): string[] {
   const outcome = extend(world, body);
   if (!isRefused(outcome)) throw new Error("it was granted");
   expect(world.engine.sequence).toBe(sequence);
-  return [Result.VALIDATION_FAILED, Result.INVENTORY_NOT_AVAILABLE].includes(
+  const { VALIDATION_FAILED, INVENTORY_NOT_AVAILABLE } = Result;
+  const namesErrors = [VALIDATION_FAILED, INVENTORY_NOT_AVAILABLE].includes(
     outcome.refused as never,
-  )
-    ? outcome.errors.map(({ field, code }) => `${field} ${code}`)
-    : [String(outcome.refused)];
+  );
+  return namesErrors ? errorsOf(outcome) : [String(outcome.refused)];
 }
 
 const seats = (world: World, ...labels: string[]) =>
@@ -162,9 +162,7 @@ test.each([
       const later = (body: (world: World) => Extension) =>
         at((world) => {
           const outcome = extend(world, body(world));
-          return isRefused(outcome)
-            ? outcome.errors.map(({ field, code }) => `${field} ${code}`)
-            : left(world);
+          return isRefused(outcome) ? errorsOf(outcome) : left(world);
         });
       expect(later(() => ({ sessionId: "A", seconds: 10 }))).toEqual(
         isAlive ? [10] : ["sessionId NOT_FOUND"],
@@ -195,6 +193,28 @@ test("extended holds and others end in order of their ends", () => {
     .map(({ record }) => ("session" in record ? record.session : ""));
   expect(ended).toEqual(["B", "C", "A"]);
   expectConsistent(world);
+});
+
+test("an extended hold on another layout → its end and its cap, from its own lock, stay", () => {
+  const world = newWorld();
+  const fence = lock(world, "A", ["A1", "A2", "Pit:2"]);
+  world.clock.timeMs += 30 * SECOND;
+  extend(world, { fence, seconds: 100 });
+  world.clock.timeMs += 10 * SECOND;
+  const second = { guid: guidOf("A2"), rowGuid: guidOf("row A"), name: "2" };
+  world.putLayout({ seats: [{ ...second, toRemove: true }] }, true);
+  expectConsistent(world);
+  expect(left(world)).toEqual([90]);
+  expect([...world.partition.seatsOf(0)]).toEqual([0]);
+  // Of 180 seconds 40 are over; a second extension counts from the same lock.
+  for (const seconds of [120, 86_400, 86_400]) extend(world, { fence, seconds });
+  expect(left(world)).toEqual([140]);
+  world.clock.timeMs += 140 * SECOND - 1;
+  expect(refusalOf(world, { fence: fence + 1, seconds: 1 })).toEqual(["fence NOT_FOUND"]);
+  expect(left(world)).toEqual([0.001]);
+  world.clock.timeMs += 1;
+  world.engine.expireAll();
+  expect(refusalOf(world, { fence, seconds: 1 })).toEqual(["fence NOT_FOUND"]);
 });
 
 test("wrong members and holds that are not there are refused, and nothing changes", () => {

@@ -4,7 +4,7 @@ import type { BookingKind } from "../../engine/commands.ts";
 import { Result } from "../../engine/results.ts";
 import { BOOKING_KINDS, World } from "../support/engine.ts";
 import { area, section } from "../support/layout.ts";
-import { checkMore, expectConsistent } from "../support/table.ts";
+import { checkMore, errorsOf, expectConsistent } from "../support/table.ts";
 
 const HALL = [section("Stalls", { A: "1 2 3 4 5 6" }), area("Pit", 10)];
 const FENCED = ["unlock", "sale", "revertsale", "unblock"] as const;
@@ -25,8 +25,7 @@ function book(
   const byId = Object.entries(fences).map(([label, fence]) => [world.labels.idOf(label), fence]);
   const body = { ...world.selection(session, ...labels), fences: Object.fromEntries(byId) };
   const outcome = world.book(kind, body);
-  const errors = "errors" in outcome ? outcome.errors : [];
-  return [outcome.refused, ...errors.map(({ field, code }) => `${field} ${code}`)];
+  return [outcome.refused, ...errorsOf(outcome)];
 }
 
 const REFUSED = Result.INVENTORY_NOT_AVAILABLE;
@@ -95,8 +94,7 @@ test.each(["unlock", "sale"] as const)("%s of a hold by its number → its place
   const ask = (fence: number, objects: [string | null, ...string[]], fences?: object) => {
     const [session, ...labels] = objects;
     const outcome = world.book(kind, { ...world.selection(session, ...labels), fence, ...fences });
-    const errors = "errors" in outcome ? outcome.errors : [];
-    return [outcome.refused, ...errors.map(({ field, code }) => `${field} ${code}`)];
+    return [outcome.refused, ...errorsOf(outcome)];
   };
   const another = "HELD_BY_ANOTHER_SESSION";
   const short = [REFUSED, "groupOfSeats[0].capacity INSUFFICIENT_CAPACITY"];

@@ -43,6 +43,12 @@ const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000,
 /** Error codes about the request, whatever the state. */
 const REQUEST_CODES = new Set(["NOT_NULL", "NULL", "RANGE", "SIZE", "DUPLICATE"]);
 
+/** The errors of a refusal as `field CODE`; none for a granted command. */
+export function errorsOf(outcome: Outcome<unknown>): string[] {
+  const errors = "errors" in outcome ? outcome.errors : [];
+  return errors.map(({ field, code }) => `${field} ${code}`);
+}
+
 /** Runs the table in a new world. @returns The world, for further checks. */
 export function check(parts: readonly LayoutPart[], text: string, options?: WorldOptions): World {
   const world = new World(parts, options);

@@ -678,3 +678,14 @@ test("the declared places count while an area has no capacity of its own", () =>
     gaCapacity: 50,
   });
 });
+
+test("a layout that renames the seat of a hold that ran out → it is not in use", () => {
+  const [stored, installed] = [sold(), sold()];
+  const body = { seats: [seat("A1", "one", "A")] };
+  const replacement = ready(installed, body);
+  for (const world of [stored, installed]) world.clock.timeMs += 15 * 60_000;
+  // The one in use is blocked in the other event.
+  const inUse = { renamed: 1, moved: 0 };
+  expect(put(stored, body)).toMatchObject({ value: { inUse } });
+  expect(install(installed, replacement)).toMatchObject({ value: inUse });
+});

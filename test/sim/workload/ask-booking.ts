@@ -85,7 +85,7 @@ export function askBooking(scene: Scene, house: House): Ask | null {
   };
 }
 
-interface Asking {
+interface ExtendTarget {
   readonly caller: Caller;
   readonly isForeign: boolean;
   /** The id of the event. */
@@ -93,7 +93,11 @@ interface Asking {
 }
 
 /** Holds by their seats, by their number or by their session; now and then of another one. */
-function askExtend(scene: Scene, event: ModelEvent, { caller, isForeign, asked }: Asking): Ask {
+function askExtend(
+  scene: Scene,
+  event: ModelEvent,
+  { caller, isForeign, asked }: ExtendTarget,
+): Ask {
   const { random } = scene;
   const ofSeats = [...event.seats.values()].flatMap(({ hold }) => hold ?? []);
   const ofAreas = [...event.areas.values()].flatMap(({ held }) => held.map(({ hold }) => hold));
