@@ -17,6 +17,7 @@ import {
   wantsStrict,
   withStrict,
 } from "../http/answers.ts";
+import { sourceOf } from "../http/client-address.ts";
 import type { Exchange } from "../http/front.ts";
 import type { Peer, SocketHandler } from "../http/sockets.ts";
 import type { Engines } from "./engine-link.ts";
@@ -370,7 +371,8 @@ export class Relay {
       exchange.onGone = null;
       this.#answer(exchange, given);
     };
-    const sender = { name: exchange.apiKey || exchange.address(), hasKey: exchange.apiKey !== "" };
+    const name = exchange.apiKey || sourceOf(exchange.address());
+    const sender = { name, hasKey: exchange.apiKey !== "" };
     const tunnel = new Tunnel();
     let isAnswered = false;
     const upstream = new NodeSocket(

@@ -1,7 +1,7 @@
 /** One request on a connection: takes its head from the library, and sends its answer. */
 import { STATUS_CODES } from "node:http";
 import { type Answer, FrontResult, type Problem, SAFE_HEADERS } from "./answers.ts";
-import type { TrustedProxies } from "./client-address.ts";
+import { sourceOf, type TrustedProxies } from "./client-address.ts";
 import { Exchange } from "./front.ts";
 import {
   type BodyPieces,
@@ -192,7 +192,7 @@ interface StreamSocket {
 const COMMENT = ":\n\n";
 
 interface StreamOptions {
-  /** The address of the client. */
+  /** The source address of the client. */
   readonly holder: string;
   /** Answers that wait until the client reads. */
   readonly answers: Transfers;
@@ -525,8 +525,9 @@ export class HttpExchange extends Exchange implements Transfer {
     this.#exchanges = exchanges;
   }
 
+  /** A client of IPv6 has a whole /64, so limits count that. */
   get holder(): string {
-    return this.address();
+    return sourceOf(this.address());
   }
 
   /** @param method - Lower case; empty when it is not one of HTTP. */
@@ -619,7 +620,7 @@ export class HttpExchange extends Exchange implements Transfer {
     if (closesAfter) this.socket!.writeHeader("Connection", "close");
     const onEnd = () => this.#sent();
     this.#stream = new EventStream(this.socket!, handler, {
-      holder: this.address(),
+      holder: this.holder,
       answers,
       answerBytesMax,
       closesAfter,
@@ -636,7 +637,7 @@ export class HttpExchange extends Exchange implements Transfer {
   #upgrade(opening: SocketOpening): void {
     const { key, context } = this.handshake!;
     const { headers } = this.answer!;
-    const socket = new OpenSocket(this.#exchanges.sockets, opening, this.address());
+    const socket = new OpenSocket(this.#exchanges.sockets, opening, this.holder);
     if (headers.length > 0) this.socket!.writeStatus("101 Switching Protocols");
     for (const [name, value] of headers) this.socket!.writeHeader(name, value);
     this.socket!.upgrade({ socket }, key, opening.protocol, "", context);

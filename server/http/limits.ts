@@ -242,7 +242,7 @@ export class TokenBuckets {
 export interface Transfer {
   /** Bytes that stay in memory because of it. */
   heldBytes: number;
-  /** The address of the client. */
+  /** The source address of the client. */
   readonly holder: string;
   deadlineMs: number;
   /** Closes the connection, which also ends the transfer. */

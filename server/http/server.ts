@@ -81,6 +81,8 @@ export interface ExchangeCounts {
   readonly idle: number;
   /** Answers without a body that were not sent, because there were too many. */
   readonly unmeasuredRefused: number;
+  /** Token buckets that limit them. */
+  readonly unmeasuredBuckets: number;
 }
 
 export interface HttpOptions {
@@ -225,9 +227,13 @@ class OpenExchanges implements Exchanges {
   readonly #bodyBudget: BodyBudget;
   readonly sockets: Sockets;
   #onAllAnswered: (() => void) | null = null;
-  /** By address, and for checks of its health apart. */
+  /** By source address, and for checks of health apart. */
   readonly #unmeasured = new TokenBuckets();
   unmeasuredRefused = 0;
+
+  get unmeasuredBuckets(): number {
+    return this.#unmeasured.count;
+  }
 
   constructor(front: Front, options: HttpOptions, own: OwnConnection) {
     this.front = front;
@@ -382,7 +388,7 @@ class OpenExchanges implements Exchanges {
   /** @returns False when there is no room for what was announced. */
   #beginBody(exchange: HttpExchange): boolean {
     const { refusal, organization } = exchange.front!.judge(exchange);
-    const sender = { name: organization ?? exchange.address(), hasKey: organization !== null };
+    const sender = { name: organization ?? exchange.holder, hasKey: organization !== null };
     exchange.refusal = refusal;
     exchange.sender = sender;
     const bytes = exchange.contentLength ?? 0;
@@ -429,8 +435,8 @@ class OpenExchanges implements Exchanges {
     return exchange.front!.refuse(problem, exchange);
   }
 
-  admitsUnmeasured({ path, address }: HttpExchange): boolean {
-    const name = HEALTH_PATH.test(path) ? `health ${address()}` : address();
+  admitsUnmeasured({ path, holder }: HttpExchange): boolean {
+    const name = HEALTH_PATH.test(path) ? `health ${holder}` : holder;
     const seconds = this.#unmeasured.take(name, UNMEASURED_PER_SECOND_MAX, performance.now());
     const isAdmitted = seconds === 0;
     if (!isAdmitted) this.unmeasuredRefused += 1;

@@ -163,6 +163,7 @@ function httpRows({ http, accessLog }: MetricsSources): Row[] {
   const abandoned = "Answers that their client did not read to the end.";
   const noRoom = "Request bodies refused, because others hold too much memory.";
   const unmeasured = "Answers without a body that were not sent, because there were too many.";
+  const buckets = "Addresses whose answers without a body are counted at present.";
   const slow = "Request bodies that came too slowly, or not to their end.";
   const lost = "Lines of the access log that were lost, because it was too slow or failed.";
   return [
@@ -174,6 +175,7 @@ function httpRows({ http, accessLog }: MetricsSources): Row[] {
     ["http_requests_in_flight", inFlight, exchanges.open],
     ["http_idle_exchanges", "Exchanges kept for later requests.", exchanges.idle],
     ["http_empty_answers_refused_total", unmeasured, exchanges.unmeasuredRefused],
+    ["http_empty_answer_buckets", buckets, exchanges.unmeasuredBuckets],
     ["http_waiting_answers", "Answers that wait until their client reads.", answers.count],
     ["http_waiting_answer_bytes", "Bytes of these answers.", answers.heldBytes],
     ["http_answers_abandoned_total", abandoned, answers.abandoned],

@@ -121,7 +121,7 @@ export const NO_STORE = {
     answers: { count: 0, heldBytes: 0, abandoned: 0 },
     bodies: { count: 0, abandoned: 0 },
     bodyBudget: { bytes: 0, refused: 0 },
-    exchanges: { open: 0, idle: 0, unmeasuredRefused: 0 },
+    exchanges: { open: 0, idle: 0, unmeasuredRefused: 0, unmeasuredBuckets: 0 },
     sockets: { count: 0 },
   },
   passwords: new Passwords(),

@@ -100,6 +100,26 @@ test("600 unfinished logins take their share of the memory, and no one else's", 
   expect(await login.statusOf(" ")).toBe(400);
 });
 
+test("unfinished logins of addresses of one /64 share its room", async () => {
+  const bodyLimits = { address: 6 * KIB };
+  const listening = await Listening.start({ bodyLimits, trustedProxies: ["127.0.0.1"] });
+  const { bodyBudget } = listening.http.stats;
+  const begin = async (address: string) => {
+    const connection = await listening.connection();
+    const length = `Content-Length: ${4 * KIB}`;
+    const head = [`POST ${LOGIN} HTTP/1.1`, "Host: x", length, `X-Forwarded-For: ${address}`];
+    connection.socket.write([...head, "", "{"].join("\r\n"));
+    return connection;
+  };
+  await begin("2001:db8::1");
+  await until(() => bodyBudget.bytes === 4 * KIB);
+  const same = await begin("2001:db8::2");
+  await until(() => isAnswered(same));
+  expect(same.answers).toEqual([SERVICE_UNAVAILABLE]);
+  await begin("2001:db8:0:1::1");
+  await until(() => bodyBudget.bytes === 8 * KIB);
+});
+
 test("unfinished bodies of one organization do not refuse those of another", async () => {
   const listening = await Listening.start({ bodyLimits: { organization: 300 * KIB } });
   const { server, http } = listening;

@@ -240,6 +240,8 @@ test("beside a flood of HEAD, other addresses and checks of health are answered"
   const listening = await Listening.start({ trustedProxies: ["127.0.0.1"] });
   const head = (path: string, address: string) =>
     `HEAD ${path} HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${address}\r\n\r\n`;
+  const count = () => listening.http.stats.exchanges.unmeasuredBuckets;
+  expect(count()).toBe(0);
   const [flood, same, other] = await Promise.all([1, 2, 3].map(() => listening.connection()));
   while (!flood!.socket.closed) {
     flood!.socket.write(head("/docs", "192.0.2.1").repeat(100));
@@ -252,6 +254,27 @@ test("beside a flood of HEAD, other addresses and checks of health are answered"
     expect(await other!.statusOf(head(path, "192.0.2.2"))).toBe(200);
   }
   expect(listening.http.stats.exchanges.unmeasuredRefused).toBe(1);
+  // Of both addresses, and of the checks of health of both.
+  expect(count()).toBe(4);
+});
+
+test("a client of IPv6 takes other addresses of its /64 → its flood of HEAD ends all the same", async () => {
+  const listening = await Listening.start({ trustedProxies: ["127.0.0.1"] });
+  const flood = await listening.connection();
+  const head = (host: number) =>
+    `HEAD /docs HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 2001:db8::${host.toString(16)}\r\n\r\n`;
+  for (let i = 0; !flood.socket.closed; i += 100) {
+    expect(i).toBeLessThan(100_000);
+    flood.socket.write(Array.from({ length: 100 }, (_, n) => head(i + n)).join(""));
+    await new Promise(setImmediate);
+  }
+  const other = await listening.connection();
+  const elsewhere = "HEAD /docs HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 2001:db8:0:1::1\r\n\r\n";
+  expect(await other.statusOf(elsewhere)).toBe(200);
+  expect(listening.http.stats.exchanges).toMatchObject({
+    unmeasuredRefused: 1,
+    unmeasuredBuckets: 2,
+  });
 });
 
 test("waiting answers hold too much → the address that holds most loses one, of equals the oldest", async () => {
@@ -268,6 +291,21 @@ test("waiting answers hold too much → the address that holds most loses one, o
   await until(() => [patient, later].every(({ text }) => text.length > HUGE.length));
   expect(greedy.text.length).toBeLessThan(HUGE.length);
   expect(answers).toMatchObject({ count: 0, heldBytes: 0, abandoned: 1 });
+});
+
+test("answers to addresses of one /64 wait → they count together", async () => {
+  const proxy = { trustedProxies: ["127.0.0.1"] };
+  const listening = await Listening.start({ answerBytesMax: 2.5 * HUGE.length, ...proxy });
+  const { answers } = listening.http.stats;
+  const patient = await waiting(listening, "2001:db8:0:1::1");
+  const greedy = await waiting(listening, "2001:db8::1");
+  await waiting(listening, "2001:db8::2");
+  expect(answers).toMatchObject({ count: 2, abandoned: 1 });
+  patient.socket.resume();
+  await until(() => patient.text.length > HUGE.length);
+  greedy.socket.resume();
+  await until(() => greedy.socket.closed);
+  expect(greedy.text.length).toBeLessThan(HUGE.length);
 });
 
 test("the largest answer of a client is cut off before its older ones", () => {
