@@ -140,7 +140,7 @@ export async function listen(front: Front, options: HttpOptions): Promise<HttpSe
   const { connections } = exchanges;
   connections.watch(app);
   app.ws<Named>("/*", {
-    ...exchanges.sockets.behavior(options.onBroken, () => (connections.connections -= 1)),
+    ...exchanges.sockets.behavior(options.onBroken, () => connections.closed()),
     compression: uws.DISABLED,
     // Called for every GET with a key of a handshake. The front answers it like any other request.
     upgrade: (res, req, context) => {
