@@ -352,6 +352,10 @@ const BAD_LENGTH = malformed("The request needs one Content-Length at most, and 
 const BAD_ENCODING = malformed(
   "A Transfer-Encoding must be chunked, and come only once. Send the body chunked or with a Content-Length.",
 );
+/** Programs that read an underscore as a hyphen see another end of the body. */
+const UNDERSCORE = malformed(
+  "Content-Length and Transfer-Encoding have a hyphen. Send the header without an underscore.",
+);
 const TWO_HOSTS = malformed("The header Host may come only once.");
 const BAD_METHOD = malformed(
   "The method must consist of the letters A to Z, and must not be CONNECT.",
@@ -498,6 +502,7 @@ export class HttpExchange extends Exchange implements Transfer {
         break;
       case 14:
         if (name === "content-length") this.#takeLength(value);
+        else if (name === "content_length") this.headProblem = UNDERSCORE;
         break;
       case 15:
         if (name === "idempotency-key") {
@@ -515,6 +520,7 @@ export class HttpExchange extends Exchange implements Transfer {
           this.#takeOnce(Once.ORGANIZATION_ID, name);
           this.organizationId = value;
         } else if (name === "transfer-encoding") this.#takeEncoding(value);
+        else if (name === "transfer_encoding") this.headProblem = UNDERSCORE;
         break;
       default:
     }

@@ -21,15 +21,27 @@ const chunked = (body: string, ...lines: readonly string[]) => post([...lines, E
 /** A body in one chunk whose size is written like this. */
 const sized = (size: string) => chunked(`${size}\r\n${BODY}\r\n${END}`);
 
+/** The core is later than 2024-10-27: on Node 22 and 24, and in a build of one's own. */
+export const HAS_LATER_CORE =
+  process.env["FRONTROW_LIBRARY"] === "own" || Number(process.versions.modules) > 115;
+
 type Shape = readonly [request: string, status: number];
+
+/** The status of its answer: a core of 2024 sees what it takes for the next request first. */
+const byCore = (of2024: number, later: number) => (HAS_LATER_CORE ? later : of2024);
 
 /** The request, and the status of its answer; 0 when it may have none. */
 const WITH_LENGTH: Readonly<Record<string, Shape>> = {
   "two equal lengths": [post(["Content-Length: 20", "Content-Length: 20"]), 400],
-  // The library sees the rest of the body first, which is no request.
-  "two lengths, the shorter first": [post(["Content-Length: 0", "Content-Length: 20"]), 505],
+  "two lengths, the shorter first": [
+    post(["Content-Length: 0", "Content-Length: 20"]),
+    byCore(505, 400),
+  ],
   "two lengths, the longer first": [post(["Content-Length: 20", "content-length: 0"]), 400],
-  "an empty length before a length": [post(["Content-Length:", "Content-Length: 20"]), 505],
+  "an empty length before a length": [
+    post(["Content-Length:", "Content-Length: 20"]),
+    byCore(505, 400),
+  ],
   "an empty length": [post(["Content-Length:"], ""), 400],
   "an empty length on a read": [get("GET /healthz HTTP/1.1", "Host: x", "Content-Length:"), 400],
   "a list of lengths": [length("20, 20"), 400],
@@ -52,7 +64,7 @@ const WITH_LENGTH: Readonly<Record<string, Shape>> = {
   "a bare CR in a value": [post(["X: a\rContent-Length: 0", "Content-Length: 20"]), 0],
   "a bare LF after a header": [post(["Content-Length: 20\nX: y"]), 0],
   "lines that end with LF only": [length("20").replaceAll("\r\n", "\n"), 505],
-  "a line before the request": [`\r\n${length("20")}`, 505],
+  "a line before the request": [`\r\n${length("20")}`, byCore(505, 0)],
   "two spaces in the request line": [get("GET  /healthz HTTP/1.1", "Host: x"), 505],
   "tabs in the request line": [get("GET\t/healthz\tHTTP/1.1", "Host: x"), 505],
   "a control character in the path": [get("GET /heal\u0001thz HTTP/1.1", "Host: x"), 505],
@@ -107,8 +119,11 @@ const CHUNKS: Readonly<Record<string, Shape>> = {
   "a length and an empty encoding": [post(["Content-Length: 20", "Transfer-Encoding:"]), 400],
   "a length and identity": [post(["Content-Length: 20", "Transfer-Encoding: identity"]), 400],
   "an empty encoding": [post(["Transfer-Encoding:"], ""), 400],
-  "an empty encoding, and chunks": [post(["Transfer-Encoding:"], CHUNKED), 505],
-  "an empty encoding before another": [post(["Transfer-Encoding:", ENCODING], CHUNKED), 505],
+  "an empty encoding, and chunks": [post(["Transfer-Encoding:"], CHUNKED), byCore(505, 400)],
+  "an empty encoding before another": [
+    post(["Transfer-Encoding:", ENCODING], CHUNKED),
+    byCore(505, 400),
+  ],
   "an empty encoding after another": [post([ENCODING, "Transfer-Encoding:"], CHUNKED), 400],
   "two encodings": [post([ENCODING, "Transfer-Encoding: x"], CHUNKED), 400],
   "two equal encodings": [post([ENCODING, ENCODING], CHUNKED), 400],
@@ -157,8 +172,8 @@ const CHUNKS: Readonly<Record<string, Shape>> = {
   "another line after the last chunk": [chunked(`14\r\n${BODY}\r\n0\r\nxx`), 401],
   "a byte after the body": [chunked(`${CHUNKED}x`), 401],
   "an empty line after the body": [chunked(`${CHUNKED}\r\n`), 401],
-  "a line after the body": [chunked(`${CHUNKED}hello\r\n\r\n`), 505],
-  "a chunk after the last one": [chunked(`0\r\n${CHUNKED}`), 505],
+  "a line after the body": [chunked(`${CHUNKED}hello\r\n\r\n`), byCore(505, 401)],
+  "a chunk after the last one": [chunked(`0\r\n${CHUNKED}`), byCore(505, 400)],
   "a body without its last chunk": [chunked(`14\r\n${BODY}\r\n`), 0],
 
   "a size after a bare LF": [chunked(`14\n${BODY}\r\n${END}`), 401],
@@ -170,9 +185,9 @@ const CHUNKS: Readonly<Record<string, Shape>> = {
   "a size with an underscore": [sized("1_4"), 400],
   "a size with a letter after F": [sized("1h"), 400],
   "a size with a colon": [sized("1:4"), 0],
-  "a blank before the size": [sized(" 14"), 505],
-  "a tab before the size": [sized("\t14"), 505],
-  "an empty size": [sized(""), 505],
+  "a blank before the size": [sized(" 14"), byCore(505, 400)],
+  "a tab before the size": [sized("\t14"), byCore(505, 400)],
+  "an empty size": [sized(""), byCore(505, 400)],
   "a size with zeros before it": [sized("14".padStart(3_000, "0")), 401],
   "a size with blanks after it": [sized("14".padEnd(3_000)), 401],
   "a size that is one too small": [sized("13"), 400],

@@ -6,7 +6,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import { newGateway } from "../../support/gateway/stage.ts";
 import { type Connection, Listening, until } from "./connection.ts";
-import { get, post, SHAPES, statusesOf } from "./shapes.ts";
+import { get, HAS_LATER_CORE, post, SHAPES, statusesOf } from "./shapes.ts";
 
 /** Sends the bytes of a text on a connection of its own, and waits until it is closed. */
 async function send(listening: Listening, text: string): Promise<Connection> {
@@ -78,10 +78,11 @@ test("nothing that follows a request which closes the connection is handled", as
 const LINE = "GET /healthz HTTP/1.1\r\nHost: x\r\n";
 const BYTE_MS = 250;
 
-/** The library waits for the rest of a head with a control character, too. */
+/** A core of 2024 waits for the rest of a head with a control character, too. */
+const REFUSALS = HAS_LATER_CORE ? 1 : 0;
 const NEVER_WHOLE = [
-  { answerCount: 0, text: `${LINE}X: a\u0001b\r\n\r\n` },
-  { answerCount: 0, text: `${LINE}X\u0001: ab\r\n\r\n` },
+  { answerCount: REFUSALS, text: `${LINE}X: a\u0001b\r\n\r\n` },
+  { answerCount: REFUSALS, text: `${LINE}X\u0001: ab\r\n\r\n` },
   { answerCount: 0, text: `${LINE}X: ` },
   { answerCount: 1, text: `${LINE}\r\n${LINE}X: a\u0001b\r\n\r\n` },
 ];
