@@ -75,8 +75,8 @@ export class ColumnWriter {
   /** As by `movesIn`. */
   moves = 0;
 
-  /** Cost: O(seats). */
-  add(timed: TimedRecord): void {
+  /** @returns As by `movesIn`. Cost: O(seats). */
+  add(timed: TimedRecord): number {
     const { sequence, timeMs, record } = timed;
     const columns = this.#columns;
     columns.sequence.push(sequence - this.last);
@@ -84,15 +84,17 @@ export class ColumnWriter {
     if (this.first === 0) this.first = sequence;
     this.last = sequence;
     this.lastMs = timeMs;
-    this.moves += movesIn(timed);
+    const moves = movesIn(timed);
+    this.moves += moves;
     if (record.type === RecordType.MOVE) {
       this.#addMove(record, timeMs);
-      return;
+      return moves;
     }
     other.length = 0;
     encodeRecord(other, timeMs, record);
     columns.move.push(OTHER);
     columns.others.push(Buffer.from(other.bytes.subarray(0, other.length)));
+    return moves;
   }
 
   #addMove(record: MoveRecord, timeMs: number): void {

@@ -41,7 +41,7 @@ import {
   readAuditFile,
   unlessDamaged,
 } from "./archive.ts";
-import { ColumnWriter, movesIn, recordsIn } from "./columns.ts";
+import { ColumnWriter, recordsIn } from "./columns.ts";
 import { EventHistories, SLICE_MOVES, type Slices, type Span } from "./events.ts";
 import { type EventReplay, imageChunk, imageOf } from "./replay.ts";
 import { removeExpired } from "./retention.ts";
@@ -256,11 +256,11 @@ export class OpenHistory {
     { from, until, isNew }: Round,
     chunks: PackedChunk[],
   ): Slices<void> {
-    const { archive, histories, tail } = this;
+    const { histories, tail } = this;
     const { imageMovesMin = IMAGE_MOVES_MIN, sliceMoves = SLICE_MOVES } = this.#options;
     // Null where the archive is damaged: the records are archived without an image.
     const open = unlessDamaged(() => {
-      const event = tail.changes.events.get(partition) ?? archive.eventAt(partition);
+      const event = histories.eventAt(partition);
       return event === undefined ? null : { event, span: histories.spansOf(event).at(-1)! };
     });
     const before = isNew ? (open?.span.chunks ?? []) : [];
@@ -293,8 +293,7 @@ export class OpenHistory {
           yield;
         }
       }
-      const count = movesIn(record);
-      columns.add(record);
+      const count = columns.add(record);
       moves += count;
       work += 1 + count;
       replay = applied(replay, record);

@@ -13,6 +13,7 @@ import {
   Archive,
   AUDIT_FILE,
   auditedSequence,
+  packed,
   checkRows,
   unlessDamaged,
 } from "../../../persistence/history/archive.ts";
@@ -720,6 +721,18 @@ test("the version of an archive is damaged → it is rebuilt", async () => {
   expect(keeper.follow(process.journal.mark!)).toBe(true);
   expect(reports).toMatchObject([{ kind: "rebuilt" }]);
   keeper.close();
+});
+
+test("a packed chunk → it keeps no more memory than its content took", () => {
+  const ids = { partition: 1, first: 1, last: 9, lastMs: 0, moves: 9 };
+  for (const bytes of [1_000, 10_000]) {
+    const content = randomBytes(bytes).fill(7, bytes >> 1);
+    const { image, records } = packed({ ...ids, image: content, records: content });
+    for (const kept of [image!, records]) {
+      // Small buffers share one of the pool.
+      expect(kept.buffer.byteLength).toBeLessThanOrEqual(Math.max(bytes, Buffer.poolSize));
+    }
+  }
 });
 
 test("statements with ever new texts stay within a bound", () => {
