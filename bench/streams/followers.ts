@@ -5,6 +5,7 @@
  * state with that lock.
  */
 import os from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
 import { isTrial } from "../harness/command.ts";
 import { answerPlans, PlanProcess } from "../harness/processes.ts";
 import type { EventOnSale, Target } from "../load/plan.ts";
@@ -259,10 +260,4 @@ async function mapOf({ target, event }: FollowPlan) {
 async function until(isDone: () => boolean, msMax: number): Promise<void> {
   const endMs = performance.now() + msMax;
   while (!isDone() && performance.now() < endMs) await sleep(POLL_MS);
-}
-
-function sleep(delayMs: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, delayMs);
-  });
 }

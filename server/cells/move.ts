@@ -3,6 +3,7 @@
  * other cell. So a move that was interrupted anywhere goes on when the command is given again.
  */
 import { CELL_IDS, CELL_MAX } from "../../engine/cells.ts";
+import type { MoveView } from "./moves.ts";
 
 export interface MoveOptions {
   /** Where clients find the other cell. */
@@ -37,14 +38,14 @@ export async function moveOrganization(
   }
 }
 
-type Phase = MoveStatus["phase"];
+type Phase = MoveView["phase"];
 
 interface Cells {
   readonly from: CellClient;
   readonly to: CellClient;
   /** How far the move is in the one and in the other. */
-  readonly old: MoveStatus;
-  readonly present: MoveStatus;
+  readonly old: MoveView;
+  readonly present: MoveView;
 }
 
 /** @returns The phase in the old cell; null when no step is left. */
@@ -80,7 +81,7 @@ async function takeStep(
 }
 
 /** No other cell takes what is on its way to one, or is there already. */
-function ensureOneMove(old: MoveStatus, present: MoveStatus): void {
+function ensureOneMove(old: MoveView, present: MoveView): void {
   const name = `organization ${old.organizationId}`;
   const isElsewhere = old.toCell !== present.cell;
   if (old.phase === "LEAVING" && isElsewhere) {
@@ -92,11 +93,11 @@ function ensureOneMove(old: MoveStatus, present: MoveStatus): void {
   throw new CellError(`${name} has left for ${targetOf(gone)}; give that cell with --from`);
 }
 
-function targetOf({ toCell, address }: MoveStatus): string {
+function targetOf({ toCell, address }: MoveView): string {
   return `cell ${toCell} (${address})`;
 }
 
-function ensureMovable(old: MoveStatus, present: MoveStatus): void {
+function ensureMovable(old: MoveView, present: MoveView): void {
   if (old.phase === "ABSENT" || old.phase === "ARRIVING") {
     throw new CellError(`the organization is not in cell ${old.cell}`);
   }
@@ -146,19 +147,6 @@ export async function clearOld(from: CellClient, say: (line: string) => void): P
 
 // What the command `frontrow move` asks of a cell.
 
-/** How far a move is, as the cell answers. */
-export interface MoveStatus {
-  readonly organizationId: number;
-  readonly cell: number;
-  readonly phase: "ABSENT" | "HERE" | "LEAVING" | "LEFT" | "ARRIVING";
-  readonly moveId: number | null;
-  /** The cell to which it moves, or has moved; its address is `address`. */
-  readonly toCell: number | null;
-  readonly address: string | null;
-  readonly parts: number | null;
-  readonly receipt: string | null;
-}
-
 /** A refusal, or no answer. */
 export class CellError extends Error {
   override readonly name = "CellError";
@@ -182,11 +170,11 @@ export class CellClient {
     this.#path = `/api/admin/organizations/${organizationId}/move`;
   }
 
-  status(): Promise<MoveStatus> {
+  status(): Promise<MoveView> {
     return this.#ask("GET", "");
   }
 
-  step(step: object): Promise<MoveStatus> {
+  step(step: object): Promise<MoveView> {
     return this.#ask("POST", "", step);
   }
 
@@ -194,7 +182,7 @@ export class CellClient {
     return this.#ask("GET", `/parts/${number}`);
   }
 
-  take(number: number, part: object): Promise<MoveStatus> {
+  take(number: number, part: object): Promise<MoveView> {
     return this.#ask("PUT", `/parts/${number}`, part);
   }
 

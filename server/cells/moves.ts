@@ -46,19 +46,19 @@ export interface MoveStep {
   readonly receipt?: string | null | undefined;
 }
 
-/** How far the move of an organization is, as one cell sees it. */
+/** Progress of an organization's move, as seen by one cell. */
 export interface MoveView {
   readonly organizationId: number;
   /** The number of this cell. */
   readonly cell: number;
   readonly phase: "ABSENT" | "HERE" | "LEAVING" | "LEFT" | "ARRIVING";
   readonly moveId: number | null;
-  /** The cell to which it moves, or has moved. */
+  /** Target cell, and its address. */
   readonly toCell: number | null;
   readonly address: string | null;
-  /** How many parts the organization has. */
+  /** Number of the organization's parts. */
   readonly parts: number | null;
-  /** Proves to the other cell that it has left, or has arrived whole. */
+  /** Signed receipt for the other cell: departed, or fully imported. */
   readonly receipt: string | null;
 }
 

@@ -22,7 +22,7 @@ type Change = (request: Request) => Request;
 
 const METHODS = ["get", "post", "put", "delete", "patch", "head", "options", "PROPFIND", "G=T"];
 
-function withMethod(method: string): Change {
+export function withMethod(method: string): Change {
   return (request) => ({ ...request, method });
 }
 

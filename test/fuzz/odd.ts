@@ -3,6 +3,7 @@
  * wrong forms, header bytes beyond ASCII. And disconnecting clients, and failing engines.
  */
 import fc, { type Arbitrary } from "fast-check";
+import { withMethod } from "./damage.ts";
 import {
   ODD_CONNECTIONS,
   ODD_HEADER_NAMES,
@@ -112,10 +113,6 @@ function header(): Arbitrary<Change> {
 
 function withHeaders(request: Request, added: Headers): Request {
   return { ...request, headers: [...request.headers, ...added] };
-}
-
-function withMethod(method: string): Change {
-  return (request) => ({ ...request, method });
 }
 
 function withVersion(version: string): Change {

@@ -17,6 +17,7 @@ import {
   type ServerProcess,
   startServer,
   temporaryFolder,
+  V2,
 } from "../support/server-process.ts";
 
 const MIB = 1_024 * 1_024;
@@ -79,7 +80,6 @@ test("the limit is known: that of the machine at most", () => {
 });
 
 const missing = missingCgroup();
-const V2 = "/api/private/v2.0";
 
 /** Creates rows until there is no memory for more. @returns Rows created, and the refusal. */
 async function fill(create: (number: number) => Promise<Response>) {

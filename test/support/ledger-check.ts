@@ -33,6 +33,12 @@ export interface Acknowledged {
 /** The sum of the lines so far. */
 export class LedgerFold {
   readonly acknowledged = { lock: 0, unlock: 0, sale: 0 } satisfies Acknowledged;
+  /** Acknowledged calls of any kind. */
+  get answers(): number {
+    const { lock, unlock, sale } = this.acknowledged;
+    return lock + unlock + sale;
+  }
+
   /** Ids of seats whose sale was acknowledged. */
   readonly soldSeats = new Set<number>();
   /** Places bought, by area id. */

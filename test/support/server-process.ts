@@ -7,9 +7,11 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 
 export const ROOT = rootAbove(import.meta.dirname);
+export const V2 = "/api/private/v2.0";
 export const CLI = path.join(ROOT, "dist/server/cli.js");
 /** Generous limits, because the machine may be busy. */
 const START_MS_MAX = 60_000;
@@ -159,6 +161,15 @@ export class ServerProcess {
     return this.exited;
   }
 
+  /** @returns The ids of the demo's free seats, at most 100 of them. */
+  async freeSeats(): Promise<number[]> {
+    const target = `${V2}/events/${this.eventId}/seats/?sort=state&size=100`;
+    const { content } = (await (await this.request("GET", target)).json()) as {
+      content: { seatId: number; state: string }[];
+    };
+    return content.filter(({ state }) => state === "ACTIVE").map(({ seatId }) => seatId);
+  }
+
   /** @param access - An API key, or the headers that identify the caller. */
   async request(
     method: string,
@@ -207,8 +218,4 @@ function rootAbove(folder: string): string {
   return existsSync(path.join(folder, "package.json")) ? folder : rootAbove(path.dirname(folder));
 }
 
-export function sleep(delayMs: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, delayMs);
-  });
-}
+export { sleep };

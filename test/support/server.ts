@@ -43,6 +43,7 @@ import {
   requestOf,
 } from "./answers/exchange.ts";
 import type { AuditTrail } from "../../server/live/changes.ts";
+import { V2 } from "./server-process.ts";
 
 /** Limit of requests with a bad key, per minute. */
 export const BAD_KEYS_MAX = 6_000;
@@ -51,7 +52,7 @@ export const BAD_LOGINS_MAX = 30;
 /** A public master secret. */
 export const TEST_SECRET = "5e".repeat(32);
 export const ROUTES: readonly Route[] = routeTable("0.0.0-test");
-export const V2 = "/api/private/v2.0";
+export { V2 };
 export const MANAGEMENT = "/api/private/management/v2.0";
 
 /** An organization and its property. */

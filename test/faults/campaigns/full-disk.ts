@@ -144,20 +144,20 @@ async function fillServer(scope: Scope, seed: number, tell: Run["tell"]): Promis
   const crowd = new Crowd({ url: server.url, house, fold, seed, lines: LINES });
   const fillers = await fill(server, house, (count) => tell(`server, full: ${count} layouts put`));
   await sleep(WATCH_MS);
-  const acknowledged = count(fold);
+  const acknowledged = fold.answers;
   const refused = crowd.answersOf(UNAVAILABLE);
   const readMs = await timed(() => server.request("GET", seatsOf(house), undefined, house.key));
   await sleep(WATCH_MS);
   const violations: string[] = [];
-  if (count(fold) > acknowledged) violations.push("changes were made without space");
+  if (fold.answers > acknowledged) violations.push("changes were made without space");
   if (crowd.answersOf(UNAVAILABLE) === refused) violations.push("nothing was refused with 503");
   if (readMs > READ_MS_MAX) violations.push(`a read took ${readMs.toFixed(0)} ms`);
   disk.resize(`${LARGE_MIB}m`);
   const resumedMs = await timed(async () => {
     const endMs = performance.now() + RESUME_MS_MAX;
-    while (count(fold) === acknowledged && performance.now() < endMs) await sleep(20);
+    while (fold.answers === acknowledged && performance.now() < endMs) await sleep(20);
   });
-  if (count(fold) === acknowledged) violations.push("changes did not go on");
+  if (fold.answers === acknowledged) violations.push("changes did not go on");
   await sleep(WATCH_MS);
   await server.kill("SIGKILL");
   await crowd.ended;
@@ -172,7 +172,7 @@ async function fillServer(scope: Scope, seed: number, tell: Run["tell"]): Promis
       "refused with 503": crowd.answersOf(UNAVAILABLE),
       "a read meanwhile": `${readMs.toFixed(0)} ms`,
       "space to the next change": `${resumedMs.toFixed(0)} ms`,
-      "acknowledged in the end": count(fold),
+      "acknowledged in the end": fold.answers,
     },
     violations,
   };
@@ -234,7 +234,7 @@ async function fallShort(scope: Scope, seed: number): Promise<Outcome> {
   const { fatal = "nothing" } = { fatal: server.stderr.match(/cannot write[^;"]*/)?.[0] };
   return {
     figures: {
-      acknowledged: count(fold),
+      acknowledged: fold.answers,
       "torn bytes cut": Number(recovered?.["tornBytes"]),
       said: fatal.replace(folder, "…"),
     },
@@ -253,9 +253,6 @@ function usedBytes(folder: string): number {
   const bytes = fs.readFileSync(path.join(wal, newest));
   return padToSector(bytes.findLastIndex((byte) => byte !== 0) + 1);
 }
-
-const count = ({ acknowledged }: LedgerFold) =>
-  acknowledged.lock + acknowledged.unlock + acknowledged.sale;
 
 const seatsOf = ({ eventId }: House) => `/api/private/v2.0/events/${eventId}/seats/?size=100`;
 

@@ -5,23 +5,15 @@
 import type { Campaign, Run } from "../campaign.ts";
 import { HostileClients } from "../support/hostile/clients.ts";
 import { MEBIBYTE } from "../support/hostile/tenant.ts";
-import { besideOnsale } from "../support/neighbour.ts";
+import { besideOnsale, LONG_SALE, SHORT_SALE } from "../support/neighbour.ts";
 
-const SALE = { seats: 200, places: 50, buyers: 20, goalTimes: 3 };
+const TIMES_MAX = 3;
 const SHORT = {
-  sale: { ...SALE, usualMs: 0, disturbedMs: 0, timesMax: null },
+  sale: { ...SHORT_SALE, goalTimes: TIMES_MAX },
   hostile: { seats: 1_000, sockets: 100, bodyBytes: MEBIBYTE, pauseMs: 250 },
 };
 const LONG = {
-  sale: {
-    ...SALE,
-    seats: 10_000,
-    places: 2_000,
-    buyers: 200,
-    usualMs: 60_000,
-    disturbedMs: 600_000,
-    timesMax: 3,
-  },
+  sale: { ...LONG_SALE, disturbedMs: 600_000, goalTimes: TIMES_MAX, timesMax: TIMES_MAX },
   /** The largest body is a little below the limit of 56 MiB. */
   hostile: { seats: 60_000, sockets: 400, bodyBytes: 55 * MEBIBYTE, pauseMs: 5 },
 };

@@ -51,10 +51,10 @@ async function run({ isLong, seed, scope, tell }: Run): Promise<Outcome> {
   tell("file descriptors");
   const fdsBefore = limitFds(server, fdsOf(server) + SPARE_FDS);
   const sockets = await connectMany(server.url);
-  const before = count(fold);
+  const before = fold.answers;
   const cpuBefore = cpuSecondsOf(server);
   await sleep(PRESSED_MS[form]);
-  const during = count(fold) - before;
+  const during = fold.answers - before;
   const cpu = (cpuSecondsOf(server) - cpuBefore) / (PRESSED_MS[form] / 1_000);
   if (during === 0) violations.push("the open connections were not served");
   for (const socket of sockets) socket.destroy();
@@ -75,15 +75,12 @@ async function run({ isLong, seed, scope, tell }: Run): Promise<Outcome> {
       "connections that needed a descriptor": CONNECTIONS,
       "  changes on open connections": during,
       "  share of a core used meanwhile": `${Math.round(cpu * 100)} %`,
-      "operations acknowledged": count(fold),
+      "operations acknowledged": fold.answers,
       lost: violations.length,
     },
     violations,
   };
 }
-
-const count = ({ acknowledged }: LedgerFold) =>
-  acknowledged.lock + acknowledged.unlock + acknowledged.sale;
 
 const fdsOf = ({ pid }: ServerProcess) => fs.readdirSync(`/proc/${pid}/fd`).length;
 

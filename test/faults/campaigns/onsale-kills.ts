@@ -111,7 +111,7 @@ class Sale {
     if (code !== 0) this.#violations.push(`an orderly end exits with ${code}`);
     this.#ledger.readOn();
     this.#check("at the end");
-    const { soldCount, baskets, acknowledged } = this.#ledger.fold;
+    const { soldCount, baskets, answers } = this.#ledger.fold;
     if (exitCode !== 0) this.#violations.push(`the on-sale exits with ${exitCode}`);
     if (!report.soldOut) this.#violations.push("it is not sold out");
     if (soldCount !== this.#capacity) this.#violations.push(`${soldCount} are sold`);
@@ -120,7 +120,7 @@ class Sale {
     return {
       figures: {
         kills: this.#startMs.length,
-        "operations acknowledged": acknowledged.lock + acknowledged.unlock + acknowledged.sale,
+        "operations acknowledged": answers,
         "outages that the buyers noticed": outages,
         "unknown outcomes that they resolved": unknownOutcomes,
         "seconds, with all kills": report.seconds.toFixed(1),

@@ -1,24 +1,16 @@
 /** Thousands of clients send or read slowly, beside an on-sale that must not notice. */
 import { openFilesMax } from "../../../server/config.ts";
 import type { Campaign, Run } from "../campaign.ts";
-import { besideOnsale } from "../support/neighbour.ts";
+import { besideOnsale, LONG_SALE, SHORT_SALE } from "../support/neighbour.ts";
 import { SlowCrowd, type SlowForm } from "../support/slow-crowd.ts";
 
-const SALE = { seats: 200, places: 50, buyers: 20, goalTimes: 2 };
+const TIMES_MAX = 2;
 const SHORT = {
-  sale: { ...SALE, usualMs: 0, disturbedMs: 0, timesMax: null },
+  sale: { ...SHORT_SALE, goalTimes: TIMES_MAX },
   slow: { senders: 200, deaf: 50 },
 };
 const LONG = {
-  sale: {
-    ...SALE,
-    seats: 10_000,
-    places: 2_000,
-    buyers: 200,
-    usualMs: 60_000,
-    disturbedMs: 60_000,
-    timesMax: 2,
-  },
+  sale: { ...LONG_SALE, disturbedMs: 60_000, goalTimes: TIMES_MAX, timesMax: TIMES_MAX },
   slow: { senders: 5_000, deaf: 2_000 },
 };
 /** Files of each side that are no connections of the crowd. */

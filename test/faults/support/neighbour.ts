@@ -34,6 +34,16 @@ export interface SaleForm {
   readonly timesMax: number | null;
 }
 
+export const SHORT_SALE = {
+  seats: 200,
+  places: 50,
+  buyers: 20,
+  usualMs: 0,
+  disturbedMs: 0,
+  timesMax: null,
+};
+export const LONG_SALE = { seats: 10_000, places: 2_000, buyers: 200, usualMs: 60_000 };
+
 export interface Disturber {
   /** Settles when it has begun. */
   start(): void | Promise<void>;

@@ -12,23 +12,15 @@ import {
   sleep,
   startServer,
   temporaryFolder,
+  V2,
 } from "../../support/server-process.ts";
 import { flip, segmentsIn, usedBytes } from "./folder-fixture.ts";
 
 const SLOW = { timeout: 120_000 };
-const V2 = "/api/private/v2.0";
 /** A second and a half, in place of ten minutes. */
 const SNAPSHOT_MINUTES = "0.025";
 const SNAPSHOTS = 3;
 const ROUNDS_AFTER = 20;
-
-async function freeSeat(server: ServerProcess): Promise<number> {
-  const target = `${V2}/events/${server.eventId}/seats/?sort=state&size=1`;
-  const { content } = (await (await server.request("GET", target)).json()) as {
-    content: { seatId: number }[];
-  };
-  return content[0]!.seatId;
-}
 
 async function book(server: ServerProcess, seatId: number, sessionId: string): Promise<void> {
   for (const call of ["lock", "unlock"]) {
@@ -45,7 +37,7 @@ async function busyStore() {
     folder: path.join(temporaryFolder(), "data"),
   });
   const { folder, eventId } = first;
-  const seatId = await freeSeat(first);
+  const [seatId = 0] = await first.freeSeats();
   const made = () => first.logLines.filter(({ msg }) => msg === "snapshot made");
   // With fewer bookings between the snapshots, the repairs below have less to read.
   for (; made().length < SNAPSHOTS; await sleep(10)) await book(first, seatId, "ann");
@@ -128,6 +120,6 @@ test(
     expect((await runCli({ args: ["verify", folder] })).stdout).toContain("all is well");
     const next = await startServer({ folder, args: ["--demo"] });
     // The cut may come between a lock and its unlock, so another seat is booked.
-    await book(next, await freeSeat(next), "ann");
+    await book(next, (await next.freeSeats())[0]!, "ann");
   },
 );

@@ -12,13 +12,13 @@ import {
   type ServerProcess,
   startServer,
   temporaryFolder,
+  V2,
 } from "../../support/server-process.ts";
 import { sameFiles } from "../log/log-fixture.ts";
 import { flip, segmentsIn, usedBytes } from "../rescue/folder-fixture.ts";
 import { contentOf } from "./store-fixture.ts";
 
 const SLOW = { timeout: 120_000 };
-const V2 = "/api/private/v2.0";
 const { version, oldest } = FORMATS.store;
 
 const fileOf = (folder: string) => path.join(folder, "store.json");

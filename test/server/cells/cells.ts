@@ -4,9 +4,11 @@ import {
   runCli,
   type ServerProcess,
   startServer,
+  V2,
 } from "../../support/server-process.ts";
 
-export const V2 = "/api/private/v2.0";
+export { V2 };
+
 export const TOKEN = "platform-token-of-the-test";
 const SECRET = "5e".repeat(32);
 const ENV = { FRONTROW_PLATFORM_TOKEN: TOKEN, FRONTROW_SECRET: SECRET };

@@ -2,9 +2,10 @@
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { expect } from "vitest";
-import { type ServerProcess, startServer } from "../../support/server-process.ts";
+import { type ServerProcess, startServer, V2 } from "../../support/server-process.ts";
 
-export const V2 = "/api/private/v2.0";
+export { V2 };
+
 const TENANT_TOKEN = "a-tenant-token-of-the-console-tests";
 export const ARENA = "server/examples/arena.json.gz";
 const DAY_MS = 24 * 3_600_000;

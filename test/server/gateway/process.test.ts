@@ -12,26 +12,13 @@ import {
 import {
   quietPort,
   runCli,
-  type ServerProcess,
   sleep,
   startServer,
   temporaryFolder,
+  V2,
 } from "../../support/server-process.ts";
 
-const V2 = "/api/private/v2.0";
 const BUYERS = 8;
-
-interface Seat {
-  readonly seatId: number;
-  readonly state: string;
-}
-
-async function freeSeats({ url, key, eventId }: ServerProcess): Promise<number[]> {
-  const headers = { "X-API-Key": key };
-  const response = await fetch(`${url}${V2}/events/${eventId}/seats/?size=100`, { headers });
-  const { content } = (await response.json()) as { content: Seat[] };
-  return content.filter(({ state }) => state === "ACTIVE").map(({ seatId }) => seatId);
-}
 
 /** Locks a seat; repeats until there is an answer. @returns The status and body. */
 async function lock(urls: () => readonly string[], own: Record<string, string>, seat: number) {
@@ -62,7 +49,7 @@ test("gateways and engine are killed while buyers book: each lock is done once",
   const place = ["--demo", "--port", port];
   const { engine, gateway, secretFile } = await startWithGateway({ args: place });
   const { key, eventId, folder } = engine;
-  const seats = await freeSeats(engine);
+  const seats = await engine.freeSeats();
   const gateways = [gateway, await startGatewayProcess(engine.url, secretFile)];
   const urls = () => gateways.map(({ url }) => url);
   const answers = new Map<number, string>();
@@ -96,7 +83,7 @@ test("clients that gave up on a silent engine do not end the gateway", async () 
   const { engine, gateway } = await startWithGateway({ args: ["--demo"] });
   const { key, eventId } = engine;
   const own = { key, session: "s", eventId };
-  const [seat = 0, other = 0] = await freeSeats(engine);
+  const [seat = 0, other = 0] = await engine.freeSeats();
   const target = `${gateway.url}${V2}/booking/lock?eventId=${eventId}`;
   const headers = { "X-API-Key": key, "Content-Type": "application/json" };
   process.kill(engine.pid, "SIGSTOP");

@@ -1,4 +1,5 @@
 /** A feed with followers: joining, leaving, reading slowly and coming back. */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { EventRow } from "../../../engine/catalog.ts";
 import type { EventChange } from "../../../engine/queries/history.ts";
@@ -48,12 +49,6 @@ class Changes {
 function busy(ms: number): void {
   const endMs = performance.now() + ms;
   while (performance.now() < endMs);
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
-  });
 }
 
 class Follower implements FeedFollower {

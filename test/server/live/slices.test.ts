@@ -1,4 +1,5 @@
 /** Slices of work between other work of the thread, by a clock of the test. */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { Slices } from "../../../server/live/feed.ts";
 import { OtherWork } from "../../../server/api/overload.ts";
@@ -63,12 +64,6 @@ class Thread {
     }
     return (this.slicesMs - startSlicesMs) / (this.nowMs - startMs);
   }
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
-  });
 }
 
 test("works take turns, one slice each, until nothing is left of them", async () => {

@@ -4,9 +4,7 @@ import { expect, test } from "vitest";
 import { version } from "../../../server/program.ts";
 import { describeWith } from "../../support/programs.ts";
 import { readFamilies } from "./exposition.ts";
-import { type ServerProcess, startServer } from "../../support/server-process.ts";
-
-const V2 = "/api/private/v2.0";
+import { type ServerProcess, startServer, V2 } from "../../support/server-process.ts";
 
 async function textOf(server: ServerProcess): Promise<string> {
   return (await fetch(`${server.url}/metrics`)).text();

@@ -6,13 +6,12 @@ import { setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { Report } from "../../../server/onsale/run.ts";
 import { describeWith } from "../../support/programs.ts";
-import { runCli, type ServerProcess, startServer } from "../../support/server-process.ts";
+import { runCli, type ServerProcess, startServer, V2 } from "../../support/server-process.ts";
 import { Listening } from "../wire/connection.ts";
 import { SHAPES, statusesOf } from "../wire/shapes.ts";
 import { StreamClient } from "../live/stream-client.ts";
 import { CONFIGURATION, makeCertificate, startNginx } from "./nginx.ts";
 
-const V2 = "/api/private/v2.0";
 const UNBUFFERED = CONFIGURATION.replace(
   "location / {",
   "location / {\n proxy_request_buffering off;",

@@ -11,9 +11,14 @@ import { SEGMENT_BYTES } from "../../../persistence/log/segments.ts";
 import { connectionsMaxOf, openFilesMax } from "../../../server/config.ts";
 import { UsageError } from "../../../server/program.ts";
 import { describeWith } from "../../support/programs.ts";
-import { runCli, type ServerProcess, sleep, startServer } from "../../support/server-process.ts";
+import {
+  runCli,
+  type ServerProcess,
+  sleep,
+  startServer,
+  V2,
+} from "../../support/server-process.ts";
 
-const V2 = "/api/private/v2.0";
 const OPEN_FILES = 300;
 const CONNECTIONS = 400;
 const SHAPES = Array.from({ length: 2_000 }, (_, i) => ({

@@ -1,10 +1,9 @@
 /** A planned restart: SIGTERM while requests come, and a start on the same folder. */
 import { createServer, type AddressInfo } from "node:net";
 import { expect, test } from "vitest";
-import { type ServerProcess, sleep, startServer } from "../../support/server-process.ts";
+import { type ServerProcess, sleep, startServer, V2 } from "../../support/server-process.ts";
 
 const SLOW = { timeout: 120_000 };
-const V2 = "/api/private/v2.0";
 /** On an idle machine it is less than a second. */
 const GAP_MS_MAX = 10_000;
 const RETRY_MS = 10;

@@ -2,11 +2,10 @@
 import fs from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { type ServerProcess, startServer } from "../../support/server-process.ts";
+import { type ServerProcess, startServer, V2 } from "../../support/server-process.ts";
 
 /** Every one of these starts processes; a busy machine takes its time. */
 const SLOW = { timeout: 120_000 };
-const V2 = "/api/private/v2.0";
 /** More than the log of the demo, so that the first snapshot comes with the bookings. */
 const OFTEN = ["--demo", "--snapshot-every", "0.05"];
 const STOP_MS_MAX = 15_000;

@@ -24,9 +24,9 @@ import {
   sleep,
   startServer,
   temporaryFolder,
+  V2,
 } from "../../support/server-process.ts";
 
-const V2 = "/api/private/v2.0";
 const SECRET = "0123456789abcdef".repeat(4);
 const TOKEN = "a-token-of-our-own-choice";
 const ADMIN = { FRONTROW_ADMIN_EMAIL: "root@x.example", FRONTROW_ADMIN_PASSWORD: "correct horse" };

@@ -12,11 +12,11 @@ import {
   type ServerProcess,
   startServer,
   temporaryFolder,
+  V2,
 } from "../../support/server-process.ts";
 
 /** Every one of these starts processes; a busy machine takes its time. */
 const SLOW = { timeout: 120_000 };
-const V2 = "/api/private/v2.0";
 
 /** Added by a busy machine, when the work takes longer than a second. */
 const PROGRESS = /^[a-z ]+: \d+ of \d+\n/gm;
@@ -32,14 +32,6 @@ function expectRefused(finished: Finished, code: number, ...words: readonly (str
   expect(finished.stdout).toBe("");
   expect(finished.stderr.trimEnd().split("\n")).toHaveLength(1);
   for (const word of words) expect(finished.stderr).toMatch(word);
-}
-
-async function freeSeat(server: ServerProcess): Promise<number> {
-  const target = `${V2}/events/${server.eventId}/seats/?sort=state&size=1`;
-  const { content } = (await (await server.request("GET", target)).json()) as {
-    content: { seatId: number }[];
-  };
-  return content[0]!.seatId;
 }
 
 /** Locks a seat and gives it back, again and again, until told to stop. */
@@ -59,7 +51,7 @@ async function bookOnAndOn(server: ServerProcess, seatId: number, isEnough: () =
 test("a running server is copied and looked into, neither checked nor repaired", SLOW, async () => {
   const server = await startServer({ args: ["--demo", "--snapshot-every", "0.02"] });
   const { folder } = server;
-  const seatId = await freeSeat(server);
+  const [seatId = 0] = await server.freeSeats();
   let isDone = false;
   const booking = bookOnAndOn(server, seatId, () => isDone);
   const place = temporaryFolder();
@@ -111,7 +103,7 @@ test("a running server is copied and looked into, neither checked nor repaired",
 /** A store in which something was booked, ended in order, and its only snapshot and segment. */
 async function bookedStore() {
   const server = await startServer({ args: ["--demo"] });
-  const seatId = await freeSeat(server);
+  const [seatId = 0] = await server.freeSeats();
   let rounds = 0;
   await bookOnAndOn(server, seatId, () => ++rounds > 3);
   const { folder } = server;
@@ -161,7 +153,7 @@ test(
     expect((await run("verify", folder)).code).toBe(0);
     expect((await run("repair", folder)).stdout).toBe("nothing to repair\n");
     const next = await startServer({ folder, args: ["--demo"] });
-    expect(await bookOnAndOn(next, await freeSeat(next), () => true)).toBe(0);
+    expect(await bookOnAndOn(next, (await next.freeSeats())[0]!, () => true)).toBe(0);
   },
 );
 
@@ -203,7 +195,7 @@ test("a server does not start on a folder that is being checked", SLOW, async ()
 test("a reader that goes ends inspect quietly", SLOW, async () => {
   const server = await startServer({ args: ["--demo"] });
   let rounds = 0;
-  await bookOnAndOn(server, await freeSeat(server), () => ++rounds > 150);
+  await bookOnAndOn(server, (await server.freeSeats())[0]!, () => ++rounds > 150);
   await server.kill("SIGTERM");
   const inspect = `"${process.execPath}" "${CLI}" inspect "${server.folder}"`;
   const line = `${inspect} | head -n 2; echo \${PIPESTATUS[0]}`;
@@ -222,7 +214,7 @@ test(
     const access = path.join(folder, "access.log");
     const server = await startServer({ args: ["--demo", "--access-log", access] });
     const sessionId = "a\u202eb\u2028c\u2066";
-    const seat = { id: await freeSeat(server) };
+    const seat = { id: (await server.freeSeats())[0]! };
     const lock = await server.request("POST", `${V2}/booking/lock?eventId=${server.eventId}`, {
       sessionId,
       seats: [seat],

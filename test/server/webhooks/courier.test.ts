@@ -398,7 +398,8 @@ test("a receiver that answers 410 is given up at once", async () => {
   expect(sending.sent.length).toBe(1);
 });
 
-test("three days without a success end a webhook; each success begins them again", async () => {
+/** Deliveries of the first event fail, those of others succeed; one has failed. */
+async function failingFirstEvent() {
   const sending = new Sending(HALL);
   const { world } = sending;
   const { id } = sending.create({ events: ["change", "status"] });
@@ -406,6 +407,11 @@ test("three days without a success end a webhook; each success begins them again
     eventId === world.eventId ? failed(500) : { status: 200, askedMs: 0, failure: "" };
   sending.book("lock", world.selection("A", "A1"));
   await sending.run();
+  return { sending, world, id };
+}
+
+test("three days without a success end a webhook; each success begins them again", async () => {
+  const { sending, world, id } = await failingFirstEvent();
   sending.nowMs += 2 * DAY_MS;
   addEvent(sending, 1);
   await sending.run();
@@ -424,13 +430,7 @@ test("three days without a success end a webhook; each success begins them again
 });
 
 test("a delivery that fails for three days is given up, and those after it are sent", async () => {
-  const sending = new Sending(HALL);
-  const { world } = sending;
-  const { id } = sending.create({ events: ["change", "status"] });
-  sending.answer = ({ eventId }) =>
-    eventId === world.eventId ? failed(500) : { status: 200, askedMs: 0, failure: "" };
-  sending.book("lock", world.selection("A", "A1"));
-  await sending.run();
+  const { sending, world, id } = await failingFirstEvent();
   for (let n = 1; n <= 7; n++) {
     sending.nowMs += 12 * HOUR_MS;
     addEvent(sending, n);

@@ -7,12 +7,11 @@ import { verifyFolder } from "../../../persistence/rescue/verify.ts";
 import { realDisk } from "../../../persistence/disk/disk.ts";
 import { TESTS_PER_MINUTE } from "../../../server/webhooks/webhooks.ts";
 import { startWithGateway } from "../../support/gateway/processes.ts";
-import { type ServerProcess, sleep, startServer } from "../../support/server-process.ts";
+import { type ServerProcess, sleep, startServer, V2 } from "../../support/server-process.ts";
 import { Receiver } from "./receiver.ts";
 
 const SLOW = { timeout: 120_000 };
 const WAIT_MS_MAX = 60_000;
-const V2 = "/api/private/v2.0";
 const ARGS = ["--demo", "--webhook-private-addresses"];
 
 async function until(isDone: () => boolean | Promise<boolean>): Promise<void> {
