@@ -16,12 +16,11 @@ import {
 import type { EventRow, OrganizationRow } from "./catalog.ts";
 import { command } from "./command.ts";
 import { NONE } from "./constants.ts";
-import type { Filter } from "./inventory/blocks.ts";
+import type { Block, Filter } from "./inventory/blocks.ts";
+import type { Division } from "./inventory/division.ts";
 import type { Partition } from "./inventory/partition.ts";
-import type { Block, Division } from "./inventory/places.ts";
 import { Move, SeatState } from "./inventory/states.ts";
 import { GroupType } from "./layout/layout.ts";
-import type { Point } from "./layout/seating.ts";
 import { callersOrganization, ownEvent, refuseEvent } from "./queries/access.ts";
 import { RecordType } from "./records.ts";
 import {
@@ -53,8 +52,10 @@ type BestCommand = CommandWith<{ eventId: string; body: BestRequest }>;
 const OPEN_RULES = { needsSalesControl: false, needsPublished: true };
 
 /**
- * Cost: that of `Places.best`: tens of microseconds while the same wishes are asked again and
- * again; O(seats) for wishes that were not asked for long.
+ * Cost: that of `Places.best`: microseconds for wishes asked again and again, O(units) for new ones.
+ * A refusal adds a census, O(seats) for new wishes. Several blocks add O(units) for each of their
+ * sizes, at most ten, and the seats of the units evaluated; at worst, in one long row, O(seats) for
+ * each block.
  */
 function decideBest(
   state: State,
@@ -208,15 +209,15 @@ function findApart({ places }: Partition, { quantity, filter }: Wish): readonly 
   const others = filter.accessible === 0 ? filter : { ...filter, accessible: 0 };
   const firstSize = places.census(filter).largest(quantity - 1);
   if (firstSize === 0) return null;
-  const division = places.census(others).divide();
+  const division = places.divide(others);
   const first = withoutLoner(division, quantity, firstSize, (size) => places.best(filter, size));
   const seats = [...first.seats];
-  const near: Point = division.meanOf(first);
+  division.anchorTo(first);
   while (seats.length < quantity) {
     const left = quantity - seats.length;
     const size = division.largest(left);
     if (size === 0) return null;
-    const next = withoutLoner(division, left, size, (wanted) => division.nearest(wanted, near));
+    const next = withoutLoner(division, left, size, (wanted) => division.nearest(wanted));
     seats.push(...next.seats);
   }
   return seats;

@@ -1,10 +1,11 @@
 /**
  * The units of a layout, within which seats are together: a run is a row, or its part between
  * aisles; a table is one unit with all its rows. Made when `best` is first asked on the layout.
- * Memory: 8 bytes per seat and 37 per unit, which all events of the layout share.
+ * Memory: 8 bytes per seat and 41 per unit, which all events of the layout share.
  */
 import { NONE } from "../constants.ts";
 import { collectSeats, GroupType, type Layout } from "./layout.ts";
+import type { Point } from "./seating.ts";
 
 export interface Units {
   readonly count: number;
@@ -14,6 +15,10 @@ export interface Units {
   readonly starts: Uint32Array;
   /** Index: seat. */
   readonly unitOfSeat: Uint32Array;
+  /** Seats of the longest unit. */
+  readonly longest: number;
+  /** Index: unit. Value: the smallest score of its seats. */
+  readonly lowScores: Uint32Array;
   /** Index: unit. Value: 1 for a table. */
   readonly isTable: Uint8Array;
   /** Bounds of its positions: four per unit, left, top, right, bottom. NaN without a position. */
@@ -59,17 +64,25 @@ function makeUnits(layout: Layout): Units {
   const count = starts.length;
   const isTable = new Uint8Array(count);
   for (const unit of tables) isTable[unit] = 1;
-  const units = { count, seats, starts: Uint32Array.from([...starts, at]), unitOfSeat, isTable };
+  starts.push(at);
+  const lowScores = new Uint32Array(count).fill(NONE);
+  let longest = 0;
   for (let unit = 0; unit < count; unit++) {
-    for (let i = units.starts[unit]!; i < units.starts[unit + 1]!; i++)
+    longest = Math.max(longest, starts[unit + 1]! - starts[unit]!);
+    for (let i = starts[unit]!; i < starts[unit + 1]!; i++) {
       unitOfSeat[seats[i]!] = unit;
+      lowScores[unit] = Math.min(lowScores[unit]!, scores[seats[i]!]!);
+    }
   }
-  return { ...units, bounds: boundsOf(layout, units) };
+  const units = { seats, starts: Uint32Array.from(starts) };
+  const bounds = boundsOf(layout, units);
+  return { ...units, count, longest, lowScores, unitOfSeat, isTable, bounds };
 }
 
-function boundsOf({ x, y }: Layout, units: Omit<Units, "bounds">): Float64Array {
-  const bounds = new Float64Array(4 * units.count).fill(NaN);
-  for (let unit = 0; unit < units.count; unit++) {
+function boundsOf({ x, y }: Layout, units: Pick<Units, "seats" | "starts">): Float64Array {
+  const count = units.starts.length - 1;
+  const bounds = new Float64Array(4 * count).fill(NaN);
+  for (let unit = 0; unit < count; unit++) {
     let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity];
     for (let i = units.starts[unit]!; i < units.starts[unit + 1]!; i++) {
       const seat = units.seats[i]!;
@@ -82,6 +95,18 @@ function boundsOf({ x, y }: Layout, units: Omit<Units, "bounds">): Float64Array 
     if (left <= right) bounds.set([left, top, right, bottom], 4 * unit);
   }
   return bounds;
+}
+
+/**
+ * The least distance, in whole drawing units, that a mean of positions of the unit can have from a
+ * point; Infinity without a position. Rounded down: a mean can miss the bounds by its own rounding.
+ */
+export function distanceToBounds({ bounds }: Units, unit: number, { x, y }: Point): number {
+  const left = bounds[4 * unit]!;
+  if (Number.isNaN(left)) return Infinity;
+  const dx = Math.max(left - x, 0, x - bounds[4 * unit + 2]!);
+  const dy = Math.max(bounds[4 * unit + 1]! - y, 0, y - bounds[4 * unit + 3]!);
+  return Math.floor(Math.sqrt(dx * dx + dy * dy));
 }
 
 /** The units with seats of the groups, rising. Cost: O(seats of the groups). */

@@ -1,6 +1,9 @@
 /** The best places: the search against an exhaustive one on random halls, and its rules one by one. */
+import v8 from "node:v8";
+import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import type { BestRequest } from "../../engine/bodies.ts";
+import type { Filter } from "../../engine/inventory/blocks.ts";
 import { Places } from "../../engine/inventory/places.ts";
 import { Result } from "../../engine/results.ts";
 import { type Best, scoresOf, searchBest } from "../sim/model/best.ts";
@@ -135,6 +138,13 @@ test.each<[string, readonly LayoutPart[], ...[Take, BestRequest, unknown]]>([
     { quantity: 4, adjacent: "preferred" },
     "apart A1 A2 A3 A4",
   ],
+  [
+    "companions of a lone accessible seat sit in a longer row",
+    [drawn(section("Stalls", { A: "1", B: "1 2 3 4 5" }), (i) => ({ isAccessible: i === 0 }))],
+    [],
+    { quantity: 6, accessible: 1, adjacent: "preferred" },
+    "apart A1 B1 B2 B3 B4 B5",
+  ],
 ])("%s", (_, parts, ...[taken, body, expected]) => {
   const world = new World(parts);
   if (taken.length > 0) world.book("block", world.selection(null, ...taken));
@@ -211,42 +221,213 @@ test("a changed layout counts from its moment on, and a price and a hold at once
   expect(found(world, { quantity: 3 })).toBe("A1 A2 A3");
 });
 
-test("an index that follows the changes finds what a new one finds", () => {
-  const labels = Array.from({ length: 30 }, (_, i) => `${i + 1}`).join(" ");
-  const rows = Array.from({ length: 10 }, (_, i) => [`R${i}-`, labels] as const);
-  const world = new World([section("Stalls", Object.fromEntries(rows))]);
+const PLAIN: Filter = {
+  prices: null,
+  groupIds: null,
+  accessible: 0,
+  includeAccessible: false,
+  orphanMode: "off",
+  avoidOrphans: true,
+};
+
+/** Rows of so many seats, named R0-1, R0-2 …, R1-1 … */
+function rowsOf(rowCount: number, length: number): LayoutPart {
+  const labels = Array.from({ length }, (_, i) => `${i + 1}`).join(" ");
+  const rows = Array.from({ length: rowCount }, (_, i) => [`R${i}-`, labels] as const);
+  return section("Stalls", Object.fromEntries(rows));
+}
+
+/** A part with other members of its seats. */
+function drawn(part: LayoutPart, members: (i: number) => Partial<LayoutPart["seats"][number]>) {
+  return { ...part, seats: part.seats.map((seat, i) => ({ ...seat, ...members(i) })) };
+}
+
+/** Counts the items read of a column: the work of a search, on every machine the same. */
+function countReads<K extends PropertyKey>(owner: Record<K, Uint8Array | Float64Array>, name: K) {
+  const counter = { reads: 0 };
+  const value = new Proxy(owner[name], {
+    get(column, key) {
+      counter.reads += 1;
+      const item: unknown = Reflect.get(column, key);
+      return typeof item === "function" ? item.bind(column) : item;
+    },
+  });
+  Object.defineProperty(owner, name, { value });
+  return counter;
+}
+
+test("an index that follows the changes finds what a new one finds, and reads a tenth", () => {
+  const accessible = (i: number) => ({ isAccessible: i % 9 === 0, isHidden: i % 31 === 0 });
+  const tables = Array.from({ length: 6 }, (_, i) => table(`T${i}-`, "1 2 3 4 5 6 7 8"));
+  const parts = [rowsOf(100, 40), ...tables].map((part) => drawn(part, accessible));
+  const world = new World(parts);
   const { partition } = world;
-  const random = new Random(5);
-  const plain = { prices: null, groupIds: null, accessible: 0, includeAccessible: false };
-  const filter = { ...plain, orphanMode: "off", avoidOrphans: true } as const;
   const ids = Array.from(partition.layout.seatIds);
-  for (let turn = 0; turn < 400; turn++) {
+  const other = world.createPrice("Other");
+  const seats = ids
+    .filter((_, i) => i % 3 === 0)
+    .map((objectId) => {
+      return { objectId, assignmentId: other };
+    });
+  const { eventId, caller } = world;
+  world.must("assignPrices", caller, { eventId, body: { seats, groupOfSeats: [] } });
+  const groupIds = ["row R7-", "row R55-", "T1-", "row T4-"].map((name) => groupIdOf(world, name));
+  const filters: Filter[] = [
+    PLAIN,
+    { ...PLAIN, orphanMode: "strict" },
+    { ...PLAIN, orphanMode: "lenient", includeAccessible: true },
+    { ...PLAIN, prices: new Set([partition.price[1]!]), includeAccessible: true },
+    { ...PLAIN, groupIds: groupIds.sort((a, b) => a - b) },
+    { ...PLAIN, accessible: 1 },
+    { ...PLAIN, accessible: 2, includeAccessible: true, orphanMode: "strict" },
+  ];
+  const random = new Random(5);
+  const counter = countReads(partition, "state");
+  const spent = { following: 0, fresh: 0 };
+  const answersOf = (places: Places, kind: keyof typeof spent) => {
+    const before = counter.reads;
+    const answers = filters.map((filter) => {
+      const census = places.census(filter);
+      const largest = Array.from({ length: 50 }, (_, i) => census.largest(i + 1));
+      const best = [2, 5].map((size) => places.best(filter, size));
+      const apart = filter.accessible === 0 ? apartOf(places, filter) : [];
+      return { candidates: census.candidates, largest, best, apart };
+    });
+    spent[kind] += counter.reads - before;
+    return answers;
+  };
+  answersOf(partition.places, "following");
+  spent.following = 0;
+  for (let turn = 0; turn < 60; turn++) {
     for (let i = random.below(6); i >= 0; i--) {
       const kind = random.pick(["lock", "lock", "unlock"] as const);
-      world.book(kind, { seats: [{ id: random.pick(ids) }] });
+      const first = random.below(ids.length - 8);
+      const chosen = ids.slice(first, first + 1 + random.below(8));
+      for (const id of chosen) world.book(kind, { seats: [{ id }] });
     }
-    const fresh = new Places(partition);
-    for (const size of [2, 5]) {
-      const best = partition.places.best(filter, size);
-      expect([turn, size, best]).toEqual([turn, size, fresh.best(filter, size)]);
-    }
-    const [census, other] = [partition.places, fresh].map((places) => places.census(filter));
-    expect([census!.candidates, census!.largest(50)]).toEqual([
-      other!.candidates,
-      other!.largest(50),
-    ]);
+    const fresh = answersOf(new Places(partition), "fresh");
+    expect([turn, answersOf(partition.places, "following")]).toEqual([turn, fresh]);
   }
+  expect(spent.following).toBeLessThan(spent.fresh / 10);
 });
 
-test("many different wishes keep the index of an event within 24 bytes for each seat", () => {
-  const labels = Array.from({ length: 40 }, (_, i) => `${i + 1}`).join(" ");
-  const rows = Array.from({ length: 20 }, (_, i) => [`R${i}-`, labels] as const);
-  const world = new World([section("Stalls", Object.fromEntries(rows))]);
-  for (let quantity = 1; quantity <= 40; quantity++) {
-    const outcome = ask(world, { quantity, sessionId: "ann" });
-    if (outcome.refused === Result.OK) world.book("unlock", { seats: outcome.value.seats });
-  }
-  const { places } = world.partition;
-  expect(places.bytes).toBeGreaterThan(10_000);
-  expect(places.bytes).toBeLessThanOrEqual(24 * 800);
+/** A block of two seats, and three more near it. */
+function apartOf(places: Places, filter: Filter): unknown[] {
+  const division = places.divide(filter);
+  const first = places.best(filter, 2);
+  if (first === null) return [];
+  division.take(first);
+  division.anchorTo(first);
+  return [5, 3, 5].map((size) => {
+    const block = division.nearest(size);
+    if (block !== null) division.take(block);
+    return block;
+  });
+}
+
+/** The id of a section or table by its name; of a row with `row ` before it. */
+function groupIdOf(world: World, name: string): number {
+  const { layout } = world.partition;
+  const isRow = name.startsWith("row ");
+  const groups = isRow ? layout.rows : layout.sections;
+  return groups.find((group) => group.name === name.replace("row ", ""))!.id;
+}
+
+const gc = collector();
+
+function collector(): () => void {
+  v8.setFlagsFromString("--expose-gc");
+  return runInNewContext("gc") as () => void;
+}
+
+/** Memory of this process: its objects and its buffers. */
+function usedBytes(): number {
+  gc();
+  const { heapUsed, arrayBuffers } = process.memoryUsage();
+  return heapUsed + arrayBuffers;
+}
+
+test.each([
+  { hall: "short rows", rows: 1_000, length: 20 },
+  { hall: "one long row", rows: 1, length: 20_000 },
+])(
+  "$hall, many filters with groups and prices → the index has the counted memory",
+  ({ rows, length }) => {
+    const { partition } = new World([rowsOf(rows, length)]);
+    const rowIds = partition.layout.rows.map(({ id }) => id);
+    const filterOf = (number: number): Filter => ({
+      ...PLAIN,
+      prices: new Set(Array.from({ length: 100 }, (_, i) => number * 100 + i)),
+      groupIds: rowIds.slice(number, number + 300),
+      avoidOrphans: number % 2 === 0,
+    });
+    const fill = (number: number) => {
+      const places = new Places(partition);
+      for (let i = 0; i < 60; i++) places.best(filterOf(i), 1 + ((i + number) % 50));
+      for (let i = 0; i < 60; i++) places.census(rows === 1 ? PLAIN : filterOf(i));
+      return places;
+    };
+    fill(0);
+    const before = usedBytes();
+    const all = Array.from({ length: 10 }, (_, i) => fill(i));
+    const used = usedBytes() - before;
+    const counted = all.reduce((sum, { bytes }) => sum + bytes, 0);
+    for (const { bytes } of all) expect(bytes).toBeLessThanOrEqual(24 * partition.layout.seatCount);
+    expect({ used, isCounted: used <= counted }).toEqual({ used, isCounted: true });
+    expect(used).toBeGreaterThan(counted / 2);
+  },
+);
+
+const SMALL_ROWS = 400;
+
+test("rows without positions, 50 places in rows of 3 → every seat is read at most three times", () => {
+  const world = new World([drawn(rowsOf(SMALL_ROWS, 3), () => ({ x: undefined, y: undefined }))]);
+  const { reads } = readsOf(world, { quantity: 50, adjacent: "preferred" });
+  expect(reads).toBeLessThanOrEqual(3 * 3 * SMALL_ROWS);
 });
+
+test("blocks that all leave an orphan → every seat is read at most four times", () => {
+  const world = new World([drawn(rowsOf(SMALL_ROWS, 4), (i) => ({ isHidden: i % 4 === 3 }))]);
+  const { partition } = world;
+  const { reads } = readsOf(world, { quantity: 50, adjacent: "preferred" });
+  expect(reads).toBeLessThanOrEqual(4 * partition.layout.seatCount);
+});
+
+/** State reads of one granted request. */
+function readsOf(world: World, body: BestRequest) {
+  const counter = countReads(world.partition, "state");
+  const outcome = ask(world, body);
+  expect(outcome.refused).toBe(Result.OK);
+  return counter;
+}
+
+test("tables of 12 at one place, six places beside twelve → at most 100,000 choices are compared", () => {
+  const seats = Array.from({ length: 12 }, (_, i) => `${i + 1}`).join(" ");
+  const world = new World(Array.from({ length: 300 }, (_, i) => table(`T${i}-`, seats)));
+  // A search of all 924 choices at 300 tables would compare 277,200.
+  const counter = countReads(world.partition.layout, "x");
+  expect(ask(world, { quantity: 18, adjacent: "preferred" }).refused).toBe(Result.OK);
+  // A choice adds its last seat to the sums of those before it, which it shares with others.
+  expect(counter.reads).toBeLessThanOrEqual(2 * 100_000 + 10 * 12 * 300);
+});
+
+test("any four seats of a table of 13 → those nearest the first block, not the best by score", () => {
+  // Ranks rise along the table, so its first seats are the best; the middle is at x = 6.5.
+  expect(besideRow({ row: 14, seatsOfTable: 13 }, 18)).toEqual(["T1", "T3", "T12", "T13"]);
+});
+
+test("ten seats of a table of 40, with 847 million choices → the best by score", () => {
+  const best = Array.from({ length: 10 }, (_, i) => `T${i + 1}`);
+  expect(besideRow({ row: 40, seatsOfTable: 40 }, 50)).toEqual(best);
+});
+
+/** The seats taken at a table after a whole row. */
+function besideRow({ row, seatsOfTable }: { row: number; seatsOfTable: number }, quantity: number) {
+  const labels = Array.from({ length: seatsOfTable }, (_, i) => `${i + 1}`).join(" ");
+  const first = drawn(rowsOf(1, row), () => ({ rank: 0 }));
+  const second = drawn(table("T", labels), (i) => ({ rank: i }));
+  const world = new World([first, second]);
+  const outcome = ask(world, { quantity, adjacent: "preferred" });
+  if (outcome.refused !== Result.OK) throw new Error("it is granted");
+  return outcome.value.seats.slice(row).map(({ id }) => world.labels.labelOf(id));
+}
