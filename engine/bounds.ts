@@ -133,9 +133,14 @@ export class TenantQuota<Key> {
       this.refused += 1;
       return false;
     }
-    this.#taken.set(key, taken);
-    this.used += amount;
+    this.add(key, amount);
     return true;
+  }
+
+  /** Takes an amount beyond any maximum. */
+  add(key: Key, amount = 1): void {
+    this.#taken.set(key, (this.#taken.get(key) ?? 0) + amount);
+    this.used += amount;
   }
 
   giveBack(key: Key, amount = 1): void {

@@ -205,47 +205,9 @@ function openEnd(value: object): string {
   return `${JSON.stringify(value).slice(0, -1)},`;
 }
 
-// Limits per organization: a count, or turns.
+// Turns of organizations.
 
-/** A limit on something countable, for each organization. */
-export class Quota {
-  readonly #max: number;
-  readonly #taken = new Map<number, number>();
-  /** Of all organizations. */
-  count = 0;
-  /** Refused takes. */
-  refused = 0;
-
-  constructor(max: number) {
-    this.#max = max;
-  }
-
-  /** @returns False when the organization has its maximum. */
-  take(organizationId: number): boolean {
-    const taken = this.#taken.get(organizationId) ?? 0;
-    if (taken >= this.#max) {
-      this.refused += 1;
-      return false;
-    }
-    this.add(organizationId);
-    return true;
-  }
-
-  /** Takes a place even when the organization has its maximum. */
-  add(organizationId: number): void {
-    this.#taken.set(organizationId, (this.#taken.get(organizationId) ?? 0) + 1);
-    this.count += 1;
-  }
-
-  giveBack(organizationId: number): void {
-    const left = this.#taken.get(organizationId)! - 1;
-    if (left === 0) this.#taken.delete(organizationId);
-    else this.#taken.set(organizationId, left);
-    this.count -= 1;
-  }
-}
-
-/** Those who have their turn now, and those who wait for one. */
+/** Work under way, and work that waits. */
 interface Line {
   running: number;
   /** In their order. */

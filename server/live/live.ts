@@ -3,6 +3,7 @@
  * client follows, so a stream ends with its key.
  */
 import { randomBytes } from "node:crypto";
+import { TenantQuota } from "../../engine/bounds.ts";
 import type { Caller } from "../../engine/bodies.ts";
 import type { EventRow } from "../../engine/catalog.ts";
 import type { Engine } from "../../engine/engine.ts";
@@ -31,7 +32,6 @@ import {
   type AuditTrail,
   changesPage,
   EventChanges,
-  Quota,
   type RecentSource,
   TenantSemaphore,
 } from "./changes.ts";
@@ -81,7 +81,7 @@ export const TICKET_MS = 60_000;
 export const TICKET_LIFE_MS = 12 * 3_600_000;
 /**
  * Valid tickets without a connection, of all and of an organization: with as many, no other is made.
- * Those whose connection ends are kept beyond, which the bounds of connections also bound.
+ * A ticket stays beyond them when its connection ends, as the bounds of connections cover it.
  */
 export const TICKETS_MAX = 100_000;
 export const TICKETS_PER_ORGANIZATION_MAX = 20_000;
@@ -92,7 +92,7 @@ export type TicketFacts = Pick<Ticket, "eventId" | "organizationId" | "credentia
 export class Tickets {
   /** Without a connection: by their text, in the order of `expiresAtMs`. */
   readonly #idle = new Map<string, Ticket>();
-  readonly #quota = new Quota(TICKETS_PER_ORGANIZATION_MAX);
+  readonly #quota = new TenantQuota<number>(TICKETS_PER_ORGANIZATION_MAX, TICKETS_MAX);
 
   get count(): number {
     return this.#idle.size;
@@ -102,7 +102,7 @@ export class Tickets {
   issue(facts: TicketFacts, nowMs: number): Ticket | null {
     const text = randomBytes(32).toString("base64url");
     this.#removeOver(nowMs);
-    if (this.count >= TICKETS_MAX || !this.#quota.take(facts.organizationId)) return null;
+    if (!this.#quota.take(facts.organizationId)) return null;
     return this.#keep({ ...facts, text, expiresAtMs: 0, endsAtMs: nowMs + TICKET_LIFE_MS }, nowMs);
   }
 
@@ -229,8 +229,8 @@ export class Live {
   readonly #slices = new Slices();
   readonly #tickets = new Tickets();
   readonly #origins: Origins;
-  readonly #streams = new Quota(STREAMS_MAX);
-  readonly #polls = new Quota(POLLS_MAX);
+  readonly #streams = new TenantQuota<number>(STREAMS_MAX);
+  readonly #polls = new TenantQuota<number>(POLLS_MAX);
   /** By partition number. */
   readonly #feeds = new Map<number, Feed>();
   readonly #followers = new KeyRounds<Follower>((credentials) =>
@@ -259,9 +259,9 @@ export class Live {
   get stats(): LiveStats {
     const { recent } = this.#changes;
     return {
-      streams: this.#streams.count - this.#eventStreams,
+      streams: this.#streams.used - this.#eventStreams,
       eventStreams: this.#eventStreams,
-      waitingPolls: this.#polls.count,
+      waitingPolls: this.#polls.used,
       tickets: this.#tickets.count,
       refused: this.#streams.refused + this.#polls.refused,
       slow: this.#slow,

@@ -127,7 +127,7 @@ export class EventMap {
 
   /** @returns The JSON, compressed in another thread; one map at a time. */
   compressed(): Promise<Buffer> {
-    return (this.#compressed ??= inTurn(() => compress(this.json, LEVEL)));
+    return (this.#compressed ??= oneByOne(() => compress(this.json, LEVEL)));
   }
 }
 
@@ -138,7 +138,7 @@ export function pack(value: unknown): Buffer {
 
 let last: Promise<unknown> = Promise.resolve();
 
-function inTurn(work: () => Promise<Buffer>): Promise<Buffer> {
+function oneByOne(work: () => Promise<Buffer>): Promise<Buffer> {
   const mine = last.then(work);
   last = mine.catch(() => null);
   return mine;

@@ -99,4 +99,8 @@ test("a key takes its maximum, all keys theirs, and what is given back can be ta
   quota.giveBack("a", 3);
   expect([quota.take("b"), quota.take("b"), quota.take("c", 2)]).toEqual([true, false, true]);
   expect(quota.used).toBe(5);
+  quota.add("c", 2);
+  expect([quota.used, quota.take("a")]).toEqual([7, false]);
+  quota.giveBack("c", 4);
+  expect([quota.used, quota.take("a")]).toEqual([3, true]);
 });

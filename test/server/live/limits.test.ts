@@ -2,7 +2,8 @@
 import { expect, test } from "vitest";
 import { WAITING_BYTES_MAX } from "../../../server/live/feed.ts";
 import { EventMaps, MAPS_MAX } from "../../../server/live/map.ts";
-import { Quota, TenantSemaphore } from "../../../server/live/changes.ts";
+import { TenantQuota } from "../../../engine/bounds.ts";
+import { TenantSemaphore } from "../../../server/live/changes.ts";
 import {
   TICKET_LIFE_MS,
   TICKET_MS,
@@ -17,14 +18,14 @@ import { makeMessage } from "./stream-client.ts";
 const KEY = { apiKey: "k", authorization: "", organizationId: "" };
 
 test("an organization has so many streams and waiting requests, and no more", () => {
-  const quota = new Quota(2);
+  const quota = new TenantQuota<number>(2);
   expect([quota.take(1), quota.take(1), quota.take(1), quota.take(2)]).toEqual([
     true,
     true,
     false,
     true,
   ]);
-  expect(quota).toMatchObject({ count: 3, refused: 1 });
+  expect(quota).toMatchObject({ used: 3, refused: 1 });
   quota.giveBack(1);
   expect(quota.take(1)).toBe(true);
 });

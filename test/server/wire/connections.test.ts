@@ -51,7 +51,7 @@ function tableOf(table: readonly string[], trusted: readonly string[] = []) {
     for (let i = 0; i < count; i++) changed(from(address), 1);
   };
   const close = () => connections.closed();
-  const sheds = (address: string) => connections.sheds(from(address) as never);
+  const sheds = (address: string) => connections.sheds(from(address));
   return { connections, open, close, sheds, write };
 }
 
