@@ -73,9 +73,7 @@ const TABLES = ["history", "events", "versions", "chunks", "replies"] as const;
 /** The row of the table `history`. */
 export interface HistoryRow {
   readonly storeId: string;
-  /** The last record in the file; 0 before the first. */
-  readonly sequence: number;
-  /** The end of the batch of that record; null before the first. */
+  /** The last record in the file, and the chain of its batch; null before the first. */
   readonly mark: ChainMark | null;
   /** The first record that can be asked for. */
   readonly firstSequence: number;
@@ -158,6 +156,11 @@ export class Archive {
     }
   }
 
+  /** The last record in the file; 0 before the first. */
+  get sequence(): number {
+    return this.row.mark?.sequence ?? 0;
+  }
+
   get extent(): Omit<TrailExtent, "lastSequence"> {
     const { firstSequence, firstTimeMs } = this.row;
     return { firstSequence, firstTimeMs };
@@ -167,9 +170,10 @@ export class Archive {
   commit(row: HistoryRow, write: () => void): void {
     inTransaction(this.#sql, () => {
       write();
-      const { sequence, mark, firstSequence, firstTimeMs } = row;
+      const { mark, firstSequence, firstTimeMs } = row;
       const chain = mark === null ? null : Buffer.from(mark.chain).toString("hex");
-      const end = [sequence, mark?.sequence ?? null, chain, firstSequence, firstTimeMs];
+      const sequence = mark?.sequence ?? null;
+      const end = [sequence ?? 0, sequence, chain, firstSequence, firstTimeMs];
       this.#sql.run("DROP INDEX IF EXISTS eventsOfOrganization");
       this.#sql.run("DELETE FROM history");
       this.#put("history", FORMATS.trail.version, this.#storeId, ...end);
@@ -231,9 +235,9 @@ export class Archive {
     return event === null || (event === undefined && this.chunksOf(partition).length > 0);
   }
 
-  /** Every event, in the order of creation, also those that were deleted. */
+  /** Every event, also deleted ones. */
   *allEvents(): Generator<ArchivedEvent> {
-    for (const row of this.#sql.rows("SELECT * FROM events ORDER BY partition")) {
+    for (const row of this.#sql.rows("SELECT * FROM events")) {
       yield eventIn(row);
     }
   }
@@ -298,7 +302,7 @@ export class Archive {
       WHERE last <= ? ORDER BY last DESC LIMIT 1`;
     const at = (sequence: number) => this.#sql.row(select, sequence);
     const isLate = (sequence: number) => Number(at(sequence)?.["lastMs"] ?? -Infinity) >= timeMs;
-    const found = at(lowerBound(this.row.sequence + 1, isLate) - 1);
+    const found = at(lowerBound(this.sequence + 1, isLate) - 1);
     if (found === undefined) return 0;
     // A damaged time must not remove the chunks after it.
     const chunk = () => this.chunk(Number(found["partition"]), Number(found["first"]));
@@ -434,12 +438,11 @@ function ensureArchive(sql: SqlFile): SqlRow {
 /** @throws Malformed, OtherFormat, SqlFault. */
 export function readHistoryRow(sql: SqlFile, storeId: string): HistoryRow {
   const row = ensureArchive(sql);
-  const { sequence, markSequence, markChain, firstSequence, firstTimeMs } = row;
+  const { markSequence, markChain, firstSequence, firstTimeMs } = row;
   if (row["storeId"] !== storeId) throw new Malformed(`store ${storeId}`, String(row["storeId"]));
   const chain = typeof markChain === "string" ? Buffer.from(markChain, "hex") : null;
   return {
     storeId,
-    sequence: Number(sequence),
     mark: chain === null ? null : { sequence: Number(markSequence), chain },
     firstSequence: Number(firstSequence),
     firstTimeMs: Number(firstTimeMs),
@@ -480,7 +483,7 @@ export function readFileOf<T>(
 export function auditedSequence(disk: ReadDisk, folder: string, storeId: string): number | null {
   if (!namesIn(disk, folder).includes(AUDIT_FILE)) return null;
   try {
-    return readAuditFile(disk, folder, (sql) => readHistoryRow(sql, storeId).sequence);
+    return readAuditFile(disk, folder, (sql) => readHistoryRow(sql, storeId).mark?.sequence ?? 0);
   } catch (error) {
     only(error, SqlFault, Malformed);
     return 0;

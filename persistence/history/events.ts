@@ -90,6 +90,16 @@ export class EventHistories implements Versions {
     return this.#tail.eventAt(partition) ?? this.#archive.eventAt(partition);
   }
 
+  /** Every event, in the order of creation, also deleted ones. @throws As `eventAt`. */
+  allEvents(): ArchivedEvent[] {
+    const archived = Array.from(
+      this.#archive.allEvents(),
+      (event) => [event.partition, event] as const,
+    );
+    const events = new Map([...archived, ...this.#tail.changedEvents]);
+    return [...events.values()].sort((a, b) => a.partition - b.partition);
+  }
+
   /** @returns Events with changes after a record. Cost: O(their number; events, after a layout). */
   *changedAfter(since: number): Slices<ArchivedEvent[]> {
     const partitions = new Set(this.#archive.changedAfter(since));

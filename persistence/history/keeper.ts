@@ -23,7 +23,7 @@ import {
   type ChainMark,
   findSegments,
   LogFollower,
-  type OnEncoded,
+  type LogStart,
   readLog,
   startOfFirst,
 } from "../log/log-reader.ts";
@@ -130,41 +130,38 @@ export class OpenHistory {
   followSlice(mark: ChainMark): boolean {
     const { tail } = this;
     if (this.isProven && tail.sequence >= mark.sequence) return true;
-    const { sequence, mark: own } = this.archive.row;
+    const { sequence, row } = this.archive;
     if (sequence > mark.sequence) {
       throw new Malformed(`a history up to record ${mark.sequence}`, `${sequence}`);
     }
-    if (own?.sequence === mark.sequence && Buffer.compare(mark.chain, own.chain) !== 0) {
+    if (sequence === mark.sequence && Buffer.compare(mark.chain, row.mark!.chain) !== 0) {
       throw new Malformed("a history of this log", "one of another log of that length");
     }
     const { tailBytesMax = TAIL_BYTES_MAX } = this.#options;
     // During archiving the tail may have twice its bytes, so that questions need not wait for it.
     const isTooLong = tail.bytes >= tailBytesMax * (this.isArchiving ? 2 : 1);
     if (isTooLong) this.archiveSlice();
-    else if (this.readTo(mark.sequence, tail.bytes + READ_BYTES)) this.isProven = true;
-    return tail.sequence >= mark.sequence;
+    else this.#read(mark.sequence);
+    const isRead = tail.sequence >= mark.sequence;
+    if (isRead) this.isProven = true;
+    return isRead;
   }
 
-  /**
-   * Reads the log up to a record that is on disk.
-   * @param bytesMax - Bytes of the tail after which reading ends.
-   * @returns True when it has the record.
-   */
-  readTo(sequence: number, bytesMax = Infinity): boolean {
-    const { tail } = this;
-    if (tail.sequence >= sequence) return true;
-    const { mark: own } = this.archive.row;
+  /** Reads some bytes of the log, up to a record on disk. */
+  #read(sequence: number): void {
+    const { archive, tail } = this;
+    const { mark } = archive.row;
     this.#follower ??= new LogFollower({
       ...this.#options,
-      start: own === null ? null : { sequence: own.sequence, mark: own },
+      start: startAt(mark),
       replay: () => {},
-      onEncoded: (records, first, count) => tail.add(records, first, count),
+      onEncoded: tail.add,
     });
+    const bytesMax = tail.bytes + READ_BYTES;
     this.#follower.read(sequence, (reached) => {
       this.#end = reached;
       return tail.bytes < bytesMax;
     });
-    return tail.sequence >= sequence;
   }
 
   /** True when the tail should be archived. */
@@ -185,11 +182,6 @@ export class OpenHistory {
   /** @returns The last change of an event's chunks: a question begun before it must begin again. */
   changesOf(eventId: string): number {
     return this.#changesOf.get(eventId) ?? this.#changesOfAll;
-  }
-
-  /** Moves the records of the tail into the archive. @param mark - As `archiveSlice`. */
-  flush(mark?: ChainMark): void {
-    while (!this.archiveSlice(mark));
   }
 
   /**
@@ -214,7 +206,7 @@ export class OpenHistory {
     const chunks: PackedChunk[] = [];
     const partitions = new Set<number>();
     const { sliceMoves = SLICE_MOVES } = this.#options;
-    let from = archive.row.sequence;
+    let from = archive.sequence;
     if (tail.sequence === from) return;
     // In a rush each round is for the records that came during the one before. A short one is not
     // interrupted, so that there is a last one.
@@ -232,22 +224,14 @@ export class OpenHistory {
     }
     const end = mark ?? this.#end;
     assert(end?.sequence === tail.sequence, "a tail ends with a batch");
-    archive.commit({ ...archive.row, sequence: tail.sequence, mark: end }, () => {
-      this.#writeCatalog();
+    archive.commit({ ...archive.row, mark: end }, () => {
+      tail.writeCatalog();
       for (const chunk of chunks) archive.putChunk(chunk);
     });
     tail.clear();
     this.#changesOfAll = this.#changes += 1;
     this.#changesOf.clear();
     for (const partition of partitions) histories.forget(partition);
-  }
-
-  #writeCatalog(): void {
-    const { archive, tail } = this;
-    const { events, versions, replies } = tail.changes;
-    for (const event of events.values()) archive.putEvent(event);
-    for (const [id, body] of replies) archive.putReply(id, body);
-    for (const version of versions) archive.putVersion(version);
   }
 
   /** Makes chunks of the records of an event, with an image after many of them. */
@@ -341,8 +325,8 @@ export class OpenHistory {
     const { sequence } = mark;
     tail.begin(state, sequence);
     const first = { firstSequence: sequence + 1, firstTimeMs: timeMs };
-    archive.commit({ ...archive.row, sequence, mark, ...first }, () => {
-      this.#writeCatalog();
+    archive.commit({ ...archive.row, mark, ...first }, () => {
+      tail.writeCatalog();
       for (const event of state.catalog.events.values()) {
         const image = imageOf(state, event, { sequence, last: state.sequenceOf(event) });
         archive.putChunk(imageChunk(event.partition, { sequence, timeMs, image }));
@@ -386,15 +370,18 @@ export function readHistory(place: StorePlace<ReadDisk>): OpenHistory {
   const openSql = isUsed ? openSqlReader : () => openSqlWriter(":memory:");
   const history = new OpenHistory({ ...place, openSql });
   try {
-    const { mark } = history.archive.row;
-    const start = mark === null ? null : { sequence: mark.sequence, mark };
-    const onEncoded: OnEncoded = (records, first, count) => history.tail.add(records, first, count);
-    readLog({ ...place, start, onEncoded, replay: () => {} });
+    const start = startAt(history.archive.row.mark);
+    readLog({ ...place, start, onEncoded: history.tail.add, replay: () => {} });
     return history;
   } catch (error) {
     history.close();
     throw error;
   }
+}
+
+/** @param mark - The end of an archive. @returns The start of its tail in the log. */
+function startAt(mark: ChainMark | null): LogStart | null {
+  return mark === null ? null : { sequence: mark.sequence, mark };
 }
 
 const ANY_TABLE = "SELECT 1 FROM sqlite_schema";
@@ -588,7 +575,7 @@ export class HistoryKeeper {
     this.#history = null;
     this.#mustExpire = false;
     if (history === null) return;
-    this.#archived = history.archive.row.sequence;
+    this.#archived = history.archive.sequence;
     history.close();
   }
 
@@ -632,7 +619,7 @@ export class HistoryKeeper {
     });
     try {
       const [first] = findSegments(disk, folder);
-      if (history.archive.row.sequence === 0) {
+      if (history.archive.sequence === 0) {
         if (first?.number !== 1) this.#beginWithSnapshot(history);
         else if (first.firstSequence > 1) {
           const mark = { sequence: first.firstSequence - 1, chain: chainOfStore(storeId) };

@@ -36,7 +36,7 @@ import {
 } from "../../engine/queries/history.ts";
 import { type LogRecord, type MoveRecord, RecordType } from "../../engine/records.ts";
 import type { State } from "../../engine/state.ts";
-import { decodeRecord } from "../log/codec.ts";
+import { decodeRecord, TIME_AT, TYPE_AT } from "../log/codec.ts";
 import { lowerBound } from "./block.ts";
 
 /** Memory for recent changes; the oldest are dropped. Older ones are in the audit trail. */
@@ -522,9 +522,6 @@ interface Effect {
 // The newest moves on disk, as the log encoded them: a batch costs one copy of its bytes, and a
 // record is decoded only when somebody asks for it.
 
-/** Offsets of the fields in the head of a record. */
-const TYPE_AT = 4;
-const TIME_AT = 8;
 /** The length of a record that is not a move, in its place. */
 const GAP_BYTES = 4;
 const OFFSET_BYTES = 4;

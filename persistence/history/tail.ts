@@ -11,21 +11,21 @@ import type { LayoutDocument, Row, Seat, Sector } from "../../engine/layout/docu
 import { EMPTY_DOCUMENT } from "../../engine/layout/layout.ts";
 import { PackedLayout } from "../../engine/layout/packed.ts";
 import type { TimedRecord } from "../../engine/queries/effect.ts";
-import { type CatalogRecord, RecordType } from "../../engine/records.ts";
+import type { CatalogRecord } from "../../engine/records.ts";
 import type { State } from "../../engine/state.ts";
 import { ByteReader, ByteWriter } from "../log/bytes.ts";
-import { decodeNext, decodeRecord, encodeRecord, type Replay } from "../log/codec.ts";
+import {
+  decodeNext,
+  decodeRecord,
+  encodeRecord,
+  partitionOf,
+  type Replay,
+  TIME_AT,
+} from "../log/codec.ts";
 import { unpackDocument } from "../log/layout-packing.ts";
 import type { Archive, ArchivedEvent, Version, VersionKind } from "./archive.ts";
 import { lowerBound } from "./block.ts";
 
-/** Offsets in the head of an encoded record: see `log/codec.ts`. */
-const TYPE_AT = 4;
-const TIME_AT = 8;
-/** In a move and in a price record, after the actor. */
-const MOVE_PARTITION_AT = 26;
-/** Of prices and extensions. */
-const OTHER_PARTITION_AT = 25;
 const BLOCK_BYTES = 1024 * 1024;
 /** Memory of an entry. */
 const ENTRY_BYTES = 16;
@@ -35,14 +35,6 @@ class Entries {
   readonly sequences: number[] = [];
   /** The number of the block of memory, times its bytes, plus the offset in it. */
   readonly places: number[] = [];
-}
-
-/** Changes of the archive beside its chunks. */
-export interface TailChanges {
-  readonly events: ReadonlyMap<number, ArchivedEvent>;
-  readonly versions: readonly Version[];
-  /** By id: the body of a stored reply; null when it was dropped. */
-  readonly replies: ReadonlyMap<string, string | null>;
 }
 
 type Switch = Pick<OrganizationRow, "bookingEnabled" | "bookingChangedAtMs">;
@@ -56,8 +48,10 @@ export class Tail {
   oldestMs = Infinity;
   /** By partition: its records, in order. */
   #entries = new Map<number, Entries>();
-  #changedEvents = new Map<number, ArchivedEvent>();
+  /** By partition: events changed since the archive, also removed ones. */
+  changedEvents = new Map<number, ArchivedEvent>();
   #versions: Version[] = [];
+  /** By id: the body of a stored reply; null when it was dropped. */
   #replies = new Map<string, string | null>();
   #blocks: { readonly bytes: Buffer; readonly reader: ByteReader }[] = [];
   /** Bytes in use of the last block. */
@@ -72,7 +66,7 @@ export class Tail {
 
   /** Begins at the end of an archive. Cost: O(events + prices). */
   constructor(archive: Archive) {
-    this.sequence = archive.row.sequence;
+    this.sequence = archive.sequence;
     this.#archive = archive;
     for (const event of archive.events()) {
       this.#keep(event);
@@ -83,8 +77,12 @@ export class Tail {
     }
   }
 
-  get changes(): TailChanges {
-    return { events: this.#changedEvents, versions: this.#versions, replies: this.#replies };
+  /** Writes everything but the records to the archive, in its transaction. */
+  writeCatalog(): void {
+    const archive = this.#archive;
+    for (const event of this.changedEvents.values()) archive.putEvent(event);
+    for (const [id, body] of this.#replies) archive.putReply(id, body);
+    for (const version of this.#versions) archive.putVersion(version);
   }
 
   /** Records of an event. */
@@ -115,7 +113,7 @@ export class Tail {
   /** The newest event with the id, if the tail has changed it. */
   eventOf(eventId: string): ArchivedEvent | undefined {
     let newest: ArchivedEvent | undefined;
-    for (const event of this.#changedEvents.values()) {
+    for (const event of this.changedEvents.values()) {
       if (event.eventId === eventId && event.partition > (newest?.partition ?? 0)) newest = event;
     }
     return newest;
@@ -145,7 +143,7 @@ export class Tail {
 
   /** An existing event, or one removed by the tail. */
   eventAt(partition: number): ArchivedEvent | undefined {
-    return this.#changedEvents.get(partition) ?? this.#events.get(partition);
+    return this.changedEvents.get(partition) ?? this.#events.get(partition);
   }
 
   /** Events that exist. */
@@ -156,7 +154,7 @@ export class Tail {
   /** Forgets the records: the archive has them now. */
   clear(): void {
     this.#entries = new Map();
-    this.#changedEvents = new Map();
+    this.changedEvents = new Map();
     this.#versions = [];
     this.#replies = new Map();
     this.#blocks = [];
@@ -169,25 +167,22 @@ export class Tail {
    * Adds a batch of the log. @param payload - As in `decodeRecords`; valid only during this call.
    * Cost: O(bytes).
    */
-  add(payload: Buffer, firstSequence: number, recordCount: number): void {
+  readonly add = (payload: Buffer, firstSequence: number, recordCount: number): void => {
     assert(firstSequence === this.sequence + 1, "a tail has one record after the other");
     let at = 0;
     if (recordCount > 0) this.oldestMs = Math.min(this.oldestMs, payload.readDoubleLE(TIME_AT));
     for (let i = 0; i < recordCount; i++) {
       const end = at + payload.readUInt32LE(at);
       const sequence = firstSequence + i;
-      const type = payload[at + TYPE_AT];
       const record = payload.subarray(at, end);
-      if (type === RecordType.CATALOG) this.#addCatalog(sequence, record);
-      else {
-        const partitionAt = type === RecordType.MOVE ? MOVE_PARTITION_AT : OTHER_PARTITION_AT;
-        this.#enter(record.readUInt32LE(partitionAt), sequence, record);
-      }
+      const partition = partitionOf(record);
+      if (partition === null) this.#addCatalog(sequence, record);
+      else this.#enter(partition, sequence, record);
       at = end;
     }
     assert(at === payload.length, "a batch consists of its records");
     this.sequence = firstSequence + recordCount - 1;
-  }
+  };
 
   /** Begins with a state, because the log has lost its beginning. @param sequence - Its last record. */
   begin(state: State, sequence: number): void {
@@ -319,7 +314,7 @@ export class Tail {
   /** Keeps a change of an event. */
   #change(event: ArchivedEvent): void {
     this.#keep(event);
-    this.#changedEvents.set(event.partition, event);
+    this.changedEvents.set(event.partition, event);
   }
 
   #putEvent(row: EventRow, sequence: number): void {
@@ -336,12 +331,12 @@ export class Tail {
     if (event === undefined) return;
     this.#events.delete(event.partition);
     this.#partitionOfEvent.delete(eventId);
-    this.#changedEvents.set(event.partition, { ...event, removed });
+    this.changedEvents.set(event.partition, { ...event, removed });
   }
 
   /** True for an event that the archive has, in a damaged row. */
   #hasLost(partition: number): boolean {
-    return !this.#changedEvents.has(partition) && this.#archive.hasLost(partition);
+    return !this.changedEvents.has(partition) && this.#archive.hasLost(partition);
   }
 
   #ofId(eventId: string): ArchivedEvent | undefined {

@@ -44,6 +44,9 @@ import { loadedPut, storedPut } from "./layout-packing.ts";
 export type Replay = (sequence: number, timeMs: number, record: LogRecord) => void;
 
 const RECORD_HEAD_BYTES = 16;
+/** Offsets of the fields in the head of an encoded record. */
+export const TYPE_AT = 4;
+export const TIME_AT = 8;
 /** The layout of a very large hall takes about 40 MiB. */
 export const RECORD_BYTES_MAX = 128 * 1024 * 1024;
 /** The fixed fields of the largest body, including its counts. */
@@ -62,10 +65,10 @@ export function encodeRecord(out: ByteWriter, timeMs: number, record: LogRecord)
   const start = out.length;
   out.reserve(RECORD_HEAD_BYTES);
   const { view } = out;
-  view.setUint8(start + 4, record.type);
+  view.setUint8(start + TYPE_AT, record.type);
   view.setUint8(start + 5, FORMATS.record.version);
   view.setUint16(start + 6, 0);
-  view.setFloat64(start + 8, timeMs, true);
+  view.setFloat64(start + TIME_AT, timeMs, true);
   out.length = start + RECORD_HEAD_BYTES;
   switch (record.type) {
     case RecordType.MOVE:
@@ -127,6 +130,15 @@ export function decodeNext(input: ByteReader, sequence: number, replay: Replay):
   if (input.at !== recordEnd) {
     throw new Malformed("the end of the record", `${recordEnd - input.at} further bytes`);
   }
+}
+
+/** @returns The event's partition in an encoded record, without decoding it; null in the catalog. */
+export function partitionOf(record: Buffer): number | null {
+  const type = record[TYPE_AT];
+  if (type === RecordType.CATALOG) return null;
+  // The body begins with the actor; a move has its number before the partition.
+  const before = RECORD_HEAD_BYTES + ACTOR_BYTES + (type === RecordType.MOVE ? 1 : 0);
+  return record.readUInt32LE(before);
 }
 
 /** @returns The one record in the bytes. @throws Malformed. */

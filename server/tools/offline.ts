@@ -151,13 +151,8 @@ export function history(given: string, { event }: HistoryFlags): number {
 }
 
 /** Events in the order of their creation, each with its transitions in order. */
-function* entriesOf(
-  { archive, tail, histories }: OpenHistory,
-  eventId?: string,
-): Generator<object> {
-  const events = new Map(Array.from(archive.allEvents(), (event) => [event.partition, event]));
-  for (const [partition, event] of tail.changes.events) events.set(partition, event);
-  for (const event of [...events.values()].sort((a, b) => a.partition - b.partition)) {
+function* entriesOf({ histories }: OpenHistory, eventId?: string): Generator<object> {
+  for (const event of histories.allEvents()) {
     if (eventId !== undefined && event.eventId !== eventId) continue;
     for (const span of histories.spansOf(event)) {
       const block = drain(histories.block(event, span));

@@ -54,7 +54,7 @@ export class Book extends OpenHistory {
 
   /** Moves what it has into the archive. */
   archiveAll(): void {
-    this.flush(markAt(this.sequence));
+    while (!this.archiveSlice(markAt(this.sequence)));
   }
 
   /** Applies the retention. */

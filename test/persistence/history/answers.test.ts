@@ -164,12 +164,10 @@ test.each(["tail", "archive"])("events with changes after a record → named fro
     const last = own.sequence;
     const named = (since: number) => ask<"changed">(own, { about: "changed", since });
     for (const since of [0, 1, 2, 3].map((quarter) => Math.floor((quarter * last) / 4))) {
-      const changed = [...own.archive.allEvents(), ...own.tail.changes.events.values()].filter(
-        (event) => {
-          const question = { about: "changes", ...event, since, limit: 1 } as const;
-          return ask<"changes">(own, question).changes.length > 0;
-        },
-      );
+      const changed = own.histories.allEvents().filter((event) => {
+        const question = { about: "changes", ...event, since, limit: 1 } as const;
+        return ask<"changes">(own, question).changes.length > 0;
+      });
       const ids = named(since).map((event) => event.partition);
       expect(ids).toEqual(expect.arrayContaining(changed.map((event) => event.partition)));
       expect(changed.length).toBeGreaterThan(1);

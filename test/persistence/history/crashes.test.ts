@@ -198,10 +198,10 @@ class CrashRun {
     if (random.below(RETENTION_ONCE) === 0) {
       this.#nowMs = this.#records[this.#mark.sequence - 1]!.timeMs + DAY_MS - 1;
     }
-    const row = keeper.history?.archive.row;
-    if (row === undefined) return;
-    this.#committed = row.sequence;
-    if (row.sequence > before) this.archived += 1;
+    const archived = keeper.history?.archive.sequence;
+    if (archived === undefined) return;
+    this.#committed = archived;
+    if (archived > before) this.archived += 1;
   }
 
   /** Ends the process at a statement: before it, or within a commit. */
@@ -287,7 +287,8 @@ class CrashRun {
     const { sequence } = this.#mark;
     this.#whole.feed(this.#records.slice(0, sequence));
     const history = keeper.history!;
-    const { sequence: archived, firstSequence } = history.archive.row;
+    const { sequence: archived, row } = history.archive;
+    const { firstSequence } = row;
     expect(archived).toBeGreaterThanOrEqual(this.#committed);
     if (firstSequence > 1) this.expired += 1;
     const range = sequence - firstSequence + 2;
