@@ -143,7 +143,7 @@ export function askAccounts(scene: Scene, house: House): Ask | null {
         refreshSha256: `refresh ${name}`,
         refreshExpiresAtMs: 4_000_000_000_000,
       };
-      const network = `network ${random.below(20)}`;
+      const network = `network ${catalog.nextId % 20}`;
       return { command: commandOf("openLogin", NOBODY, { accountId: account, tokens, network }) };
     }
   }
