@@ -1,10 +1,10 @@
 /**
- * Every recipe of the README, the guide and the operating manual is run by a test as a reader would
- * run it: by the test that `RUN_BY` names, or here. A recipe is a block of code meant to be run or
- * sent; pictures and answers are not.
+ * Every recipe of the README, the guide and the pages for operators is run by a test as a reader
+ * would run it: by the test that `RUN_BY` names, or here. A recipe is a block of code meant to be run
+ * or sent; pictures and answers are not.
  */
 import { execFile } from "node:child_process";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, lstatSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
@@ -12,22 +12,27 @@ import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { CommandClient } from "../server/client/client.ts";
 import { CommandClient as JsonClient, JSON_PROTOCOL } from "./server/commands/client.ts";
-import { startServer, temporaryFolder } from "./support/server-process.ts";
+import { missingRoot, describeUnless } from "./support/programs.ts";
+import { begun, ROOT, sleep, startServer, temporaryFolder } from "./support/server-process.ts";
 
 const GUIDE = "server/docs/guide";
 const PAGES = [
   "README.md",
+  "SECURITY.md",
+  "bench/README.md",
   "server/OPERATING.md",
+  "server/ops/README.md",
   ...readdirSync(GUIDE, { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".md"))
     .map((name) => path.join(GUIDE, name)),
 ];
 
+const nameOf = (page: string) => (page.endsWith("/README.md") ? page : path.basename(page));
 /** Blocks of code by page and position: `holds.md 3`. Those without a language are pictures. */
 const BLOCKS: ReadonlyMap<string, string> = new Map(
   PAGES.flatMap((page) => {
     const blocks = readFileSync(page, "utf8").matchAll(/^```(\w+)\n([^]*?)^```$/gm);
-    return [...blocks].map(([, , text], i) => [`${path.basename(page)} ${i + 1}`, text!] as const);
+    return [...blocks].map(([, , text], i) => [`${nameOf(page)} ${i + 1}`, text!] as const);
   }),
 );
 
@@ -44,9 +49,19 @@ const ANSWERS = [
   "webhooks.md 4",
 ];
 
-/** Run by the test below. */
+/** Run by the tests below. */
 const RUN_HERE = [
   "README.md 4",
+  "README.md 5",
+  "README.md 6",
+  "bench/README.md 1",
+  "cells.md 1",
+  "cells.md 2",
+  "cells.md 4",
+  "cluster.md 1",
+  "gateways.md 1",
+  "server/ops/README.md 1",
+  "server/ops/README.md 3",
   "audit-trail.md 1",
   "audit-trail.md 2",
   "calls.md 1",
@@ -70,8 +85,6 @@ const RUN_HERE = [
 const RUN_BY: readonly (readonly [RegExp, file: string, title: string])[] = [
   [/^README.md 1$/, "server/process/start", "SIGTERM to npm start"],
   [/^README.md 3$/, "server/process/start", "SIGTERM to the README's command"],
-  [/^README.md 5$/, "server/process/examples", "walk.sh sells two seats"],
-  [/^README.md 6$/, "server/onsale/demo", "the demo sells out the sample arena"],
   [/^OPERATING.md /, "operating", "every command of the manual is in a tested block"],
   [/^checkout.md /, "server/docs/checkout", "kills, messages that are late"],
   [/^first-sale.md /, "server/docs/guide", "the commands of the first sale"],
@@ -93,25 +106,43 @@ const RUN_BY: readonly (readonly [RegExp, file: string, title: string])[] = [
   [/^live.md 3$/, "server/live/events", "the guide's EventSource shows a change"],
   [/^live.md 4$/, "server/client/stream", "the guide's client shows the states"],
   [/^retries.md /, "server/docs/guide", "the code of the guide retries"],
-  [/^cells.md 1$/, "server/cells/routes", "a data folder keeps the number of its cell"],
-  [/^cells.md 2$/, "server/cells/routes", "a map for HAProxy"],
   [/^cells.md 3$/, "server/cells/routes", "a key leads to its cell"],
-  [/^cells.md 4$/, "server/cells/move", "an organization arrives with all it has"],
-  [/^cluster.md 1$/, "server/cluster/tools", "compare says where two logs differ"],
-  [/^gateways.md 1$/, "server/gateway/process", "a gateway with a certificate speaks TLS"],
+  [/^kubernetes.md 1$/, "server/ops/kubernetes", "its commands make the secret"],
   [/^kubernetes.md 2$/, "server/ops/kubernetes", "a server with its variables starts"],
 ];
 
+/** Their tests do what the page says, with code of their own. */
+const BY_TITLE = [String(/^library.md 9$/)];
+
 /** By recipe: why no test can run it. */
 const NOT_RUN: Readonly<Record<string, string>> = {
-  "kubernetes.md 1": "kubectl needs a cluster of Kubernetes",
+  "SECURITY.md 1": "npm clones a repository from GitHub",
+  "server/ops/README.md 2": "docker needs its daemon, and pulls images",
+  "server/ops/README.md 4": "git clones repositories from GitHub",
 };
+
+/** By recipe: the step that no test can run. All others are run. */
+const WITHOUT: Readonly<Record<string, string>> = {
+  "kubernetes.md 1": "kubectl apply needs a cluster: kubectl reads the manifests instead",
+  "server/ops/README.md 1": "systemctl --now needs systemd as the first process",
+};
+
+/** The text of a test and of what it imports from beside it. */
+function sourcesOf(place: string): string {
+  const text = readFileSync(place, "utf8");
+  const imports = [...text.matchAll(/ from "(\.[^"]+)"/g)].map(([, name]) => {
+    return path.join(path.dirname(place), name!);
+  });
+  const own = imports.filter((name) => name.startsWith("test/"));
+  return [text, ...own.map((name) => readFileSync(name, "utf8"))].join("\n");
+}
 
 const runnersOf = (recipe: string) => RUN_BY.filter(([of]) => of.test(recipe));
 
 test("every recipe is run once, and every runner exists", () => {
   const recipes = [...BLOCKS.keys()].filter((name) => !ANSWERS.includes(name));
-  for (const name of [...ANSWERS, ...RUN_HERE, ...Object.keys(NOT_RUN)])
+  const causes = { ...NOT_RUN, ...WITHOUT };
+  for (const name of [...ANSWERS, ...RUN_HERE, ...Object.keys(causes)])
     expect(BLOCKS.has(name), name).toBe(true);
   for (const name of recipes) {
     const here = [RUN_HERE.includes(name), name in NOT_RUN].filter(Boolean).length;
@@ -124,9 +155,13 @@ test("every recipe is run once, and every runner exists", () => {
       String(of),
     ).toBe(true);
     expect(existsSync(place) && readFileSync(place, "utf8"), `${place}: ${title}`).toContain(title);
+    const [page = ""] = /^[\w-]+\.md/.exec(of.source.slice(1)) ?? [];
+    if (!BY_TITLE.includes(String(of))) {
+      expect(sourcesOf(place).includes(page), `${place} reads ${page}`).toBe(true);
+    }
   }
   const notRun = Object.keys(NOT_RUN).length;
-  expect([recipes.length - notRun, notRun]).toEqual([88, 1]);
+  expect([recipes.length - notRun, notRun]).toEqual([92, 3]);
 });
 
 const TOKEN = "a-token-of-your-own";
@@ -230,6 +265,20 @@ class Reader {
   }
 }
 
+const DIST = path.join(ROOT, "dist");
+
+/** @returns The output of commands that end. */
+async function shell(commands: string, cwd: string, env: Readonly<Record<string, string>> = {}) {
+  const all = { ...process.env, PATH: `${DIST}:${process.env["PATH"]}`, ...env };
+  return (await promisify(execFile)("bash", ["-e", "-c", commands], { cwd, env: all })).stdout;
+}
+
+/** A server whose commands a page gives, on a free port. */
+function served(commands: string, cwd: string, env: Readonly<Record<string, string>> = {}) {
+  const own = { PATH: `${DIST}:${process.env["PATH"]}`, FRONTROW_PORT: "0", ...env };
+  return begun(commands.replace(/^frontrow /m, "exec $&"), own, cwd);
+}
+
 /** An address that takes deliveries. */
 async function receiver(): Promise<string> {
   const server = createServer((_, response) => void response.writeHead(204).end());
@@ -306,4 +355,127 @@ test("the recipes of the pages → the answers that the pages give", async () =>
   expect(tried).toMatchObject({ status: 204, error: null });
   expect(membersOf(tried)).toEqual(membersOf(JSON.parse(BLOCKS.get("webhooks.md 3")!)));
   expect(await reader.curl("webhooks.md 5")).toEqual([{ due: 0 }]);
+});
+
+test("the recipes about cells and clusters → two cells, a map, a move, and equal logs", async () => {
+  const folder = temporaryFolder();
+  const values = ["5e".repeat(32), "a-platform-token"];
+  const commands = BLOCKS.get("cells.md 1")!
+    .replaceAll("=...", () => `=${values.shift()}`)
+    .replace("/var/lib/", `${folder}/`);
+  const other = await served(commands, folder);
+  const demo = commands.replace("--cell 7", "--cell 0 --demo").replace("frontrow-7", "frontrow-0");
+  const old = await served(demo, folder);
+  while (!old.output.stdout.includes("\ncurl ")) await sleep(10);
+  const keyFile = path.join(folder, "frontrow-0/demo-key");
+  const [, key = ""] = /^X-API-Key: (fro_\w+)/.exec(readFileSync(keyFile, "utf8")) ?? [];
+  const [, organization = ""] = key.split("_");
+
+  const maps = BLOCKS.get("cells.md 2")!.replaceAll(/\/etc\/\w+\//g, "");
+  await shell(maps, folder);
+  expect(readFileSync(path.join(folder, "cells.map"), "utf8")).toContain("\n48 cell7\n");
+  expect(readFileSync(path.join(folder, "cells.conf"), "utf8")).toContain("$frontrow_cell");
+
+  const move = BLOCKS.get("cells.md 4")!
+    .replace("48", organization)
+    .replace("http://10.0.0.10:8080", old.url)
+    .replace("http://10.0.0.17:8080", other.url);
+  await shell(move, folder, { FRONTROW_PLATFORM_TOKEN: "a-platform-token" });
+  const events = await fetch(`${other.url}/api/private/v2.0/events/`, {
+    headers: { "X-API-Key": key },
+  });
+  expect(await events.json()).toMatchObject({ totalElements: 1 });
+
+  other.child.kill("SIGTERM");
+  expect(await other.exited).toEqual({ code: 0, signal: null });
+  const compare = BLOCKS.get("cluster.md 1")!.replaceAll(
+    "/var/lib/frontrow",
+    `${folder}/frontrow-7`,
+  );
+  expect(await shell(compare, folder)).toContain("they are the same up to record");
+});
+
+test("the recipe about gateways → a gateway with TLS in front of a server", async () => {
+  const folder = temporaryFolder();
+  const [secret = "", serve = "", ...gateway] = BLOCKS.get("gateways.md 1")!.split("\n");
+  await shell(secret, folder);
+  const engine = await served(
+    serve.replace("10.0.0.5", "127.0.0.1").replace("10.0.0.0/24", "127.0.0.0/8"),
+    folder,
+  );
+  const subject = "-subj /CN=seats.example -addext subjectAltName=DNS:seats.example";
+  const pem = "-nodes -keyout seats.example.key -out seats.example.pem";
+  await shell(`openssl req -x509 -newkey rsa:2048 ${pem} ${subject} 2>&1`, folder);
+  const { url } = await served(
+    gateway
+      .join("\n")
+      .replace("http://10.0.0.5:8080", engine.url)
+      .replace("0.0.0.0 --port 8443", "127.0.0.1 --port 0"),
+    folder,
+  );
+  const { port } = new URL(url);
+  const host = `seats.example:${port}`;
+  const curl = `curl -sS --cacert seats.example.pem --resolve ${host}:127.0.0.1`;
+  expect(await shell(`${curl} -w '%{http_code}' https://${host}/healthz`, folder)).toMatch(/200$/);
+});
+
+test("the recipe of the walk → two seats are sold", async () => {
+  const { url } = await startServer({ env: { FRONTROW_TENANT_TOKEN: TOKEN } });
+  expect(await shell(BLOCKS.get("README.md 5")!, ROOT, { FRONTROW_URL: url })).toMatch(
+    /^lock: true\nsale: true\n/m,
+  );
+});
+
+test("the recipe about the on-sale → the sample arena is sold out, on a server of its own too", async () => {
+  const [demo = "", sale = ""] = BLOCKS.get("README.md 6")!.split("\n");
+  expect(await shell(demo, ROOT)).toContain("SOLD OUT: 9,088 tickets");
+  const folder = temporaryFolder();
+  const { url, folder: data } = await startServer({ args: ["--demo"] });
+  const [, key = ""] = /: (\S+)/.exec(readFileSync(path.join(data, "demo-key"), "utf8")) ?? [];
+  const played = sale
+    .replace("<organization key>", key)
+    .replace("<layout file>", path.join(ROOT, "server/examples/arena.json.gz"));
+  expect(await shell(played, folder, { FRONTROW_URL: url })).toContain("0 sold twice");
+}, 240_000);
+
+test("the recipe about benchmarks → a first look, and the tables of the stored results", async () => {
+  const [first = "", stored = ""] = BLOCKS.get("bench/README.md 1")!.split("\n");
+  const env = { BENCH_TRIAL: "1", BENCH_RESULTS: temporaryFolder() };
+  const toy = first.replace("256", "4").replace("--rounds 3", "--rounds 1 --seconds 0.1");
+  expect(await shell(toy, ROOT, env)).toContain("lock, 4 connections");
+  expect(await shell(stored, ROOT, env)).toContain("lock, 256 connections");
+}, 120_000);
+
+test("the recipe after an update → the list of the installed binaries", async () => {
+  const list = path.join(temporaryFolder(), "list");
+  const commands = BLOCKS.get("server/ops/README.md 3")!.replace(/^list=.*$/m, `list=${list}`);
+  await shell(commands, ROOT);
+  const committed = readFileSync("server/ops/binaries.sha256", "utf8");
+  expect(readFileSync(list, "utf8").split("\n").toSorted()).toEqual(
+    committed.split("\n").toSorted(),
+  );
+});
+
+describeUnless(missingRoot(), "the recipe of the systemd unit", () => {
+  test("below another root → the unit is enabled, with its user, its program and its variables", async () => {
+    const root = temporaryFolder();
+    const folders = ["etc/systemd/system", "usr/local/bin", "opt"].map((name) => `${root}/${name}`);
+    const commands = BLOCKS.get("server/ops/README.md 1")!
+      .replaceAll(/ (\/(?:opt|etc|usr\/local)\/)/g, ` ${root}$1`)
+      .replace("useradd ", `useradd --prefix ${root} `)
+      .replace("systemctl enable --now", `systemctl --root ${root} enable`);
+    await shell(`mkdir -p ${folders.join(" ")}; ln -s "$PWD" ${root}/opt/frontrow`, ROOT);
+    await shell(commands, ROOT);
+    const unit = readFileSync(`${root}/etc/systemd/system/frontrow.service`, "utf8");
+    const valueOf = (name: string) => new RegExp(`^${name}=(.*)$`, "m").exec(unit)![1]!;
+    const user = readFileSync(`${root}/etc/passwd`, "utf8");
+    expect(user).toMatch(
+      new RegExp(`^${valueOf("User")}:.*:/var/lib/frontrow:/usr/sbin/nologin$`, "m"),
+    );
+    const [program = ""] = valueOf("ExecStart").split(" ");
+    expect(existsSync(root + program)).toBe(true);
+    expect(statSync(root + valueOf("EnvironmentFile").replace("-", "")).mode & 0o777).toBe(0o600);
+    const enabled = `${root}/etc/systemd/system/multi-user.target.wants/frontrow.service`;
+    expect(lstatSync(enabled).isSymbolicLink()).toBe(true);
+  });
 });

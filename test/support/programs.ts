@@ -6,6 +6,7 @@ import { describe } from "vitest";
 const PACKAGES: Readonly<Record<string, string>> = {
   etcd: "etcd-server",
   ip: "iproute2",
+  kubectl: "kubernetes-client",
   losetup: "mount",
   "mkfs.ext4": "e2fsprogs",
   nginx: "nginx-light",

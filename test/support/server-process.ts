@@ -213,6 +213,23 @@ export function spawnNode(program: string, options: RunOptions): ChildProcess {
   });
 }
 
+/** Starts shell commands, and waits for the line that names the address. They end with the test. */
+export async function begun(
+  commands: string,
+  env: Readonly<Record<string, string>> = {},
+  cwd = ROOT,
+) {
+  const child = spawn("bash", ["-c", commands], { cwd, env: { ...process.env, ...env } });
+  const output = collect(child);
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const address = () => /^frontrow listening on (\S+)$/m.exec(output.stdout)?.[1];
+  while (address() === undefined) {
+    if (child.exitCode !== null) throw new Error(`${commands} ended: ${output.stderr}`);
+    await sleep(10);
+  }
+  return { child, url: address()!, exited: exitOf(child), output };
+}
+
 /** The folder of `package.json`, seen from the source or from the compiled file. */
 function rootAbove(folder: string): string {
   return existsSync(path.join(folder, "package.json")) ? folder : rootAbove(path.dirname(folder));

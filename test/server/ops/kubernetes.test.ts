@@ -1,8 +1,11 @@
 /** The manifests of the guide about Kubernetes: one replica, names that fit, and a real server. */
+import { execFile, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import path from "node:path";
+import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
+import { describeWith } from "../../support/programs.ts";
 import { runCli, startServer, temporaryFolder } from "../../support/server-process.ts";
 
 const PAGE = readFileSync("server/docs/guide/hosts/kubernetes.md", "utf8");
@@ -124,4 +127,44 @@ test("a server with its variables starts, and answers its probes in time", async
   }
   const { stdout } = await runCli({ args: ["serve", "--help"] });
   for (const name of Object.keys(env)) expect(stdout).toContain(name);
+});
+
+describeWith(["kubectl", "openssl"], "kubectl, without a cluster", () => {
+  test("its commands make the secret that the pod reads, and name the file of the manifests", async () => {
+    const [, commands = ""] = /```sh\n([^]*?)```/.exec(PAGE)!;
+    // Nothing is created: there is no cluster to talk to.
+    const offline = `kubectl() {
+      if [ "$1" = create ]; then command kubectl "$@" --dry-run=client -o json; else echo "$@" >&2; fi
+    }`;
+    const run = await promisify(execFile)("bash", ["-e", "-c", `${offline}\n${commands}`]);
+    const { kind, metadata, data } = JSON.parse(run.stdout) as Record<string, object>;
+    expect([kind, metadata]).toMatchObject(["Secret", { name: "frontrow" }]);
+    const keys = container.env.flatMap(({ valueFrom }) => valueFrom?.secretKeyRef.key ?? []);
+    expect(Object.keys(data!).toSorted()).toEqual(keys.toSorted());
+    for (const value of Object.values(data as Record<string, string>)) {
+      expect(Buffer.from(value, "base64").toString()).toMatch(/^([0-9a-f]{2}){24,32}$/);
+    }
+    expect(run.stderr).toBe("apply -f frontrow.yaml\n");
+    expect(PAGE).toContain("`frontrow.yaml`:");
+  });
+
+  // It drops members that it does not know, and refuses values of other types.
+  test.each([
+    [0, "Service", ["set", "selector", "app=frontrow"]],
+    [1, "StatefulSet", ["set", "image", "frontrow=other"]],
+  ] as const)("manifest %i → kubectl knows every member of the %s", (i, kind, command) => {
+    const read = (document: unknown) => {
+      const input = JSON.stringify(document);
+      const args = [...command, "--local", "-o", "json", "-f", "-"];
+      return spawnSync("kubectl", args, { encoding: "utf8", input });
+    };
+    const document = DOCUMENTS[i]!.toJS() as Manifest;
+    const { status, stdout, stderr } = read(document);
+    expect([status, stderr]).toEqual([0, ""]);
+    expect(JSON.parse(stdout.replace('"other"', JSON.stringify(container.image)))).toMatchObject(
+      document,
+    );
+    expect(document.kind).toBe(kind);
+    expect(read({ ...document, spec: { ...document.spec, selector: 7 } }).status).not.toBe(0);
+  });
 });

@@ -1,26 +1,12 @@
 /** The ways of starting that the documents give: their signals arrive, and no registry is asked. */
-import { spawn } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
-import { expect, onTestFinished, test } from "vitest";
-import { collect, exitOf, ROOT, sleep, temporaryFolder } from "../../support/server-process.ts";
+import { expect, test } from "vitest";
+import { begun, sleep, temporaryFolder } from "../../support/server-process.ts";
 
 const README = readFileSync("README.md", "utf8");
 /** The block with which a store of one's own is started. */
 const [, BLOCK = ""] = /```sh\n(export PATH=[^]*?)```/.exec(README) ?? [];
-
-/** Starts shell commands, and waits for the line that names the address. */
-async function begun(commands: string, env: Readonly<Record<string, string>> = {}) {
-  const child = spawn("bash", ["-c", commands], { cwd: ROOT, env: { ...process.env, ...env } });
-  const output = collect(child);
-  onTestFinished(() => void child.kill("SIGKILL"));
-  const address = () => /^frontrow listening on (\S+)$/m.exec(output.stdout)?.[1];
-  while (address() === undefined) {
-    if (child.exitCode !== null) throw new Error(`${commands} ended: ${output.stderr}`);
-    await sleep(10);
-  }
-  return { child, url: address()!, exited: exitOf(child), output };
-}
 
 const isServed = (url: string) =>
   fetch(`${url}/healthz`).then(
