@@ -69,7 +69,7 @@ export type SeatChoice = TypeOf<typeof CHOICE>;
 const SESSION = text({ maxLength: SESSION_LENGTH_MAX, format: "line" });
 const FENCES = map(FENCE, OBJECTS_PER_REQUEST_MAX);
 
-const SELECTION_MEMBERS = {
+export const STATE_SELECTION = object({
   sessionId: optional(SESSION),
   seats: optional(list(CHOICE)),
   groupOfSeats: optional(list(CHOICE)),
@@ -83,8 +83,7 @@ const SELECTION_MEMBERS = {
   all: OPTIONAL_FLAG,
   /** By id of a seat or an area. */
   priceIds: optional(map(integer(), OBJECTS_PER_REQUEST_MAX)),
-};
-export const STATE_SELECTION = object(SELECTION_MEMBERS);
+});
 /**
  * Objects of a booking call, each once: `seats`, and places of areas in `groupOfSeats`, at most
  * 1,000 in all. A lock is held by the session; without `holdType` it is a CART. Fences guard an
@@ -96,7 +95,6 @@ export const STATE_SELECTION = object(SELECTION_MEMBERS);
  */
 export type StateSelection = TypeOf<typeof STATE_SELECTION>;
 
-const EXTENSION_SECONDS = integer({ minimum: 1, maximum: EXTENSION_SECONDS_MAX });
 export const EXTENSION = object({
   sessionId: optional(SESSION),
   seats: optional(list(CHOICE)),
@@ -104,7 +102,7 @@ export const EXTENSION = object({
   groupOfSeats: optional(ANYTHING),
   fence: optional(FENCE),
   fences: optional(FENCES),
-  seconds: EXTENSION_SECONDS,
+  seconds: integer({ minimum: 1, maximum: EXTENSION_SECONDS_MAX }),
 });
 /**
  * The holds that are to end `seconds` from now: those of the `seats`; without seats the one with the
@@ -112,13 +110,6 @@ export const EXTENSION = object({
  * `fences` guard the holds of the seats, as in a `StateSelection`.
  */
 export type Extension = TypeOf<typeof EXTENSION>;
-
-/** The body of any booking call, for a check of it. */
-export const CHECKED_SELECTION = object({
-  ...SELECTION_MEMBERS,
-  seconds: optional(EXTENSION_SECONDS),
-});
-export type CheckedSelection = TypeOf<typeof CHECKED_SELECTION>;
 
 export const BEST_REQUEST = object({
   sessionId: optional(SESSION),

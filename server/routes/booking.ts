@@ -2,9 +2,9 @@
 import {
   BEST_REQUEST,
   type BestRequest,
-  CHECKED_SELECTION,
-  type CheckedSelection,
   EXTENSION,
+  type Extension,
+  STATE_SELECTION,
   type StateSelection,
 } from "../../engine/bodies.ts";
 import type { BestPlaces } from "../../engine/best.ts";
@@ -20,13 +20,7 @@ import {
   listHolds,
 } from "../../engine/queries/holds.ts";
 import { summarizeEvent } from "../../engine/queries/summary.ts";
-import {
-  isGranted,
-  isRefused,
-  missing,
-  type Refusal,
-  refuseInvalid,
-} from "../../engine/results.ts";
+import { isGranted, isRefused, type Refusal } from "../../engine/results.ts";
 import { either, oneOf, text } from "../../engine/schema.ts";
 import type { State } from "../../engine/state.ts";
 import {
@@ -94,8 +88,9 @@ export const BOOKING_ROUTES: readonly Route[] = [
       const call = CHECKED.find((kind) => kind === new URLSearchParams(query).get("call"));
       return call === undefined ? undefined : bookingPath(call);
     },
-    body: either(CHECKED_SELECTION, BEST_REQUEST),
-    bodyOf: ({ call }) => (call === "best" ? BEST_REQUEST : CHECKED_SELECTION),
+    body: either(STATE_SELECTION, EXTENSION, BEST_REQUEST),
+    bodyOf: ({ call }) =>
+      call === "best" ? BEST_REQUEST : call === "extend" ? EXTENSION : STATE_SELECTION,
     yields: true,
     answers: { 200: either(DONE, EXTENDED, BEST) },
     problems: [...new Set(CHECKED.flatMap(problemsOf))].sort((a, b) => a - b),
@@ -104,14 +99,11 @@ export const BOOKING_ROUTES: readonly Route[] = [
         const outcome = engine.check({ kind, caller, eventId, body: body as BestRequest });
         return bestAnswer(engine.state, eventId, outcome, false);
       }
-      const selection = body as CheckedSelection;
       if (kind === "extend") {
-        const { seconds = null } = selection;
-        if (seconds === null) return refuseInvalid([missing("seconds")]);
-        const asked = { kind, caller, eventId, body: { ...selection, seconds } };
-        return extensionAnswer(engine.state, eventId, engine.check(asked));
+        const outcome = engine.check({ kind, caller, eventId, body: body as Extension });
+        return extensionAnswer(engine.state, eventId, outcome);
       }
-      const outcome = engine.check({ kind, caller, eventId, body: selection });
+      const outcome = engine.check({ kind, caller, eventId, body: body as StateSelection });
       if (!isGranted(outcome)) return outcome;
       return outcome.value ? TRUE : FALSE;
     },

@@ -92,6 +92,18 @@ test("an unknown member or parameter → ignored; refused by name where handling
     "seats[0].id RANGE",
     "seats[0].a UNKNOWN",
   ]);
+  // A check knows the members of its call, and no others.
+  const members = { sessionId: "s", seats: [], seconds: 0, holdType: "CART", quantity: 2 };
+  for (const [call, wrong] of [
+    ["lock", ["seconds UNKNOWN", "quantity UNKNOWN"]],
+    ["extend", ["seconds RANGE", "holdType UNKNOWN", "quantity UNKNOWN"]],
+    ["best", ["seats UNKNOWN", "seconds UNKNOWN"]],
+  ] as const) {
+    const path = call === "lock" ? lock : `${V2}/booking/${call}?eventId=${eventId}`;
+    expect([call, await fieldsOf(path, members)]).toEqual([call, wrong]);
+    const check = `${V2}/booking/check?eventId=${eventId}&call=${call}`;
+    expect([call, await fieldsOf(check, members)]).toEqual([call, wrong]);
+  }
 });
 
 test("strict handling beside a representation → both are applied, in any spelling", async () => {
