@@ -90,9 +90,8 @@ test("a large layout goes through, and comes back as it was", async () => {
   const put = await stage.send({ method: "PUT", target, headers, body: padded });
   expect(put.status).toBe(200);
   const { body: after } = await stage.send({ method: "GET", target, headers });
-  const { inUse, ...stored } = JSON.parse(String(put.body)) as Record<string, unknown>;
-  expect(inUse).toEqual({ renamed: 0, moved: 0 });
-  expect(JSON.parse(String(after))).toEqual(stored);
+  const inUse = ',"inUse":{"renamed":0,"moved":0}}';
+  expect(String(put.body)).toBe(String(after).replace(/\}$/, inUse));
 });
 
 test("a body that is too long for the link is booked over HTTP", async () => {

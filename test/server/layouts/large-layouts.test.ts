@@ -216,7 +216,10 @@ test("a body of more than a mebibyte is stored, prepared again and refused as ot
   const early = { seats: [{ ...arena().seats[1], name: "early" }] } as never;
   world.must("putLayout", a.caller, { schemaId, body: early, forceDelete: false });
   expect((await late).body.seats[0]).toMatchObject({ name: "late", padding: "x".repeat(1_000) });
-  expect((await late).body).toMatchObject(plainDocument(stored()));
+  expect((await late).body).toEqual({
+    ...plainDocument(stored()),
+    inUse: { renamed: 0, moved: 0 },
+  });
   const invalid = { ...padded("late"), clientViewBox: 7 };
   expect((await put(invalid)).body).toMatchObject({ errorCode: "VALIDATION_FAILED" });
   expect((await put(`${JSON.stringify(padded("late"))}]`)).body).toMatchObject({
