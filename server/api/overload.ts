@@ -35,7 +35,7 @@ export class WaitingWork {
   count = 0;
   /** Requests that were refused. */
   refused = 0;
-  /** How long the request that was answered last had waited. */
+  /** Wait of the last answered request. */
   lastMs = 0;
   readonly refusals = new DelayedRefusals();
   /** Long bodies that wait for their turn, by owner. */
@@ -116,12 +116,11 @@ export class DelayedRefusals {
   }
 }
 
-// Long work in slices: between two of them the server does other work. All long work together has
-// one slice per turn of the event loop, and about a tenth of the time while there is other work:
-// then the thread sleeps between other work and the next slice, and the system lets a thread that
-// has slept go before those that have not. The first slice of a work comes at once, and most works
-// need no other. Works of one owner come one after the other: each takes memory from its first
-// slice on.
+// Cooperative scheduling: long work runs in slices, and yields between them. All long work together
+// has one slice per turn of the event loop, and about a tenth of the time while there is other work:
+// then the thread sleeps between other work and the next slice, and the system prefers threads after
+// a sleep. The first slice of a work comes at once, and most works need no other. Works of one owner
+// come one after the other: each takes memory from its first slice on.
 
 /** A slice takes no longer, as far as its work lets it: milliseconds. */
 const SLICE_MS = 2;

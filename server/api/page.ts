@@ -98,7 +98,7 @@ interface Identified {
 }
 
 interface Showing<Row> {
-  /** Whether the list has the row; by default it has all. */
+  /** True for a row of the list; by default for all. */
   readonly isWanted: (row: Row) => boolean;
   /** Makes the wire form of a row: of those on the page, or of all to sort them. */
   readonly view: (row: Row) => Identified;
@@ -205,7 +205,7 @@ interface ListRow<P extends Shapes, Q extends QueryParameters, Row> {
   /** Its members that are plain values sort the list. */
   readonly item: Shape;
   readonly rows: (context: Context<ParamsOf<P>, QueryOf<Q>>) => readonly Row[] | Problem;
-  /** Whether the list has the row; by default it has all. */
+  /** True for a row of the list; by default for all. */
   readonly isWanted?: (row: Row, context: Context<ParamsOf<P>, QueryOf<Q>>) => boolean;
   /** Makes the wire form of a row; by default it has that form already. */
   readonly view?: (row: Row, context: Context) => Identified;
@@ -237,7 +237,7 @@ export function listRoute<P extends Shapes, Q extends QueryParameters, Row exten
 
 type MemberKey = (value: unknown) => number | string;
 
-/** What sorts compare, by member of the rows; a missing value comes first. */
+/** Keys of sorts, by member of the rows; a missing value comes first. */
 function sortKeys(item: Shape): ReadonlyMap<string, MemberKey> {
   const members = Object.entries(item["properties"] as Readonly<Record<string, Shape>>);
   const keys = new Map<string, MemberKey>();

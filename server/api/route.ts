@@ -47,10 +47,10 @@ export type QueryOf<Q extends QueryParameters> = {
 /** The values of path parameters. */
 export type ParamsOf<P> = { readonly [K in keyof P]: TypeOf<P[K]> };
 
-/** Where a route is, with its path as in OpenAPI: `GET /api/private/v2.0/events/{id}`. */
+/** Method and path of a route, as in OpenAPI: `GET /api/private/v2.0/events/{id}`. */
 export type Endpoint = `${Uppercase<Method>} /${string}`;
 
-/** What the rows of a group share. */
+/** Members that the rows of a group share. */
 export interface RouteBase {
   readonly tag: string;
   readonly access: Access;
@@ -94,7 +94,7 @@ export interface RouteRow<
   readonly params?: P;
   readonly query?: Q;
   readonly body?: Shape<Body>;
-  /** The one of several shapes that the body has with this query; undefined for `body`. */
+  /** Shape of the body by query; undefined for `body`. */
   readonly bodyOf?: (query: QueryOf<Q>) => Shape | undefined;
   /**
    * Reads the usual form of the body faster than the general way, with the same result; null for a
@@ -107,11 +107,11 @@ export interface RouteRow<
    */
   readonly errorsOf?: (services: Services, body: unknown) => readonly FieldError[];
   /**
-   * What the request asks for, when other bytes may ask for the same: a repetition with its
+   * Meaning of the request, when other bytes may have the same: a repetition with its
    * `Idempotency-Key` is recognized by this text.
    */
   readonly meaning?: (query: QueryOf<Q>, body: Body) => string;
-  /** Whether `handleLong` handles the request, which is then neither parsed nor checked before. */
+  /** True when `handleLong` handles the request, neither parsed nor checked before. */
   readonly isLong?: (context: Context<ParamsOf<P>, QueryOf<Q>, null>, bytes: number) => boolean;
   readonly handleLong?: (
     context: Context<ParamsOf<P>, QueryOf<Q>, null>,
@@ -163,7 +163,7 @@ export function canBeStrict({ access, body }: Route): boolean {
   return access !== Access.PUBLIC || body !== undefined;
 }
 
-/** Whether a retry of its requests is recognized by an `Idempotency-Key`. */
+/** True when a retry of its requests is recognized by an `Idempotency-Key`. */
 export function takesIdempotencyKey({ method, access, isDryRun }: Route): boolean {
   return method !== "get" && access !== Access.PUBLIC && isDryRun !== true;
 }

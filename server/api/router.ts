@@ -133,7 +133,7 @@ function segmentsOf(path: string): string[] {
   return withoutSlash(path).split("/").slice(1);
 }
 
-/** How a request is handled. A path without parameters has one match, made at the start. */
+/** Route and checks of a request. A path without parameters has one match, made at the start. */
 export interface Match extends Found {
   readonly route: Route | undefined;
   readonly checks: RouteChecks;
@@ -147,7 +147,7 @@ export interface Match extends Found {
 
 interface CommandRow<K extends CommandKind> extends Partial<RouteBase> {
   readonly answers: Route["answers"];
-  /** When the contract lists others than the command's refusals give. */
+  /** Set if the contract lists others than the command's refusals give. */
   readonly problems?: readonly number[];
   readonly show: (value: AnswerOf<K>, services: Services) => Answer;
 }

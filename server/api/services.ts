@@ -38,7 +38,7 @@ export interface Services {
   readonly metricsToken: string | null;
   /** Requests with an unknown key, by the address that they came from. */
   readonly badKeys: Throttle;
-  /** Whether requests are taken: false until recovery has ended, and while stopping. */
+  /** True while requests are taken: not until recovery has ended, nor while stopping. */
   readonly isReady: () => boolean;
   /** Why requests are not taken. */
   readonly notReady?: (() => Problem) | undefined;

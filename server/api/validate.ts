@@ -207,7 +207,7 @@ export function checksOf({ body, params, query }: RequestShape): RouteChecks {
 
 const bodyChecks = new Map<Shape, RouteChecks>();
 
-/** The checks of a body that is one of several of its route. There are few such shapes. */
+/** Memoized checks of a shape chosen by query. There are few such shapes. */
 export function bodyChecksOf(shape: Shape): RouteChecks {
   const known = bodyChecks.get(shape) ?? checksOf({ body: shape });
   bodyChecks.set(shape, known);

@@ -105,7 +105,7 @@ export interface Answer {
   readonly opening?: SocketOpening;
   /** Sends server-sent events in place of a body. */
   readonly following?: SocketHandler;
-  /** What is stored for retries instead of the body. */
+  /** Stored for retries in place of the body. */
   readonly stored?: string;
 }
 

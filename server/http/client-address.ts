@@ -74,7 +74,7 @@ function addressOf(hop: string): string {
   return inBrackets ?? plain ?? text;
 }
 
-// Parts of the address space that limits count as one.
+// Units of limits in the address space.
 
 /** The address; of IPv6 its /64, which any client has whole. */
 export function sourceOf(address: string): string {

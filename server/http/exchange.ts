@@ -36,10 +36,10 @@ interface AnswerSocket {
   pause(): unknown;
 }
 
-/** What of a request decides how its answer is written. */
+/** Facts of a request that its answer depends on. */
 export interface Outgoing {
   readonly method: string;
-  /** Whether the connection is closed after the answer. */
+  /** True when the connection is closed after the answer. */
   readonly isLast: boolean;
   /** Answers before the whole body has come. */
   readonly isCutOff: boolean;
@@ -307,7 +307,7 @@ export interface Socket extends AnswerSocket, Omit<StreamSocket, keyof AnswerSoc
   upgrade(named: Named, key: string, protocol: string, extensions: string, context: unknown): void;
 }
 
-/** What the library needs to open a WebSocket; valid until the request has been answered. */
+/** Arguments of the library to open a WebSocket; valid until the request has been answered. */
 export interface Handshake {
   readonly key: string;
   /** The header `Sec-WebSocket-Protocol`; empty when it is missing. */
@@ -325,7 +325,7 @@ export interface Head {
 
 export type OnAnswer = (exchange: Exchange, answer: Answer) => void;
 
-/** What an exchange needs of all others. */
+/** Shared parts of all exchanges. */
 export interface Exchanges {
   readonly proxies: TrustedProxies;
   /** Answers that wait until the client reads. */
@@ -334,7 +334,7 @@ export interface Exchanges {
   readonly answerBytesMax: number;
   readonly sockets: Sockets;
   take(exchange: HttpExchange, chunk: ArrayBuffer, isLast: boolean): void;
-  /** Whether there may be another answer of which nobody knows whether it is read. */
+  /** True when another unmeasured answer may be sent: nobody knows if it is read. */
   admitsUnmeasured(exchange: HttpExchange): boolean;
   /** To be called with every answer before it is sent; null when nobody wants to know. */
   readonly onAnswer: OnAnswer | null;
@@ -360,7 +360,7 @@ const TWO_HOSTS = malformed("The header Host may come only once.");
 const BAD_METHOD = malformed(
   "The method must consist of the letters A to Z, and must not be CONNECT.",
 );
-/** What UUIDs, traces and Base64 contain: nothing that needs escaping anywhere. */
+/** The characters of UUIDs, traces and Base64: none needs escaping anywhere. */
 const REQUEST_ID = /^[\w.:+/=@~-]{1,128}$/;
 const JSON_TYPE = "application/json";
 /** The case of ASCII letters only: a Kelvin sign in lower case is a `k`. */
@@ -380,20 +380,20 @@ export class HttpExchange extends Exchange implements Transfer {
   socket: Socket | null = null;
   /** Answered, or aborted by the client. */
   isOver = false;
-  /** Whether the whole request has come. */
+  /** True once the whole request has come. */
   isWhole = false;
-  /** Whether the library is in the call of the handler for this request. */
+  /** True while the library calls the handler for this request. */
   isBeingRead = false;
-  /** What has come of a body that comes in pieces. */
+  /** Received pieces of a body. */
   pieces: BodyPieces | null = null;
   bodyBytes = 0;
   /** Bytes that this body has of the body budget: its `Content-Length`, or what came of it chunked. */
   budgetBytes = 0;
-  /** Who sends a body that is kept; null for others. */
+  /** Sender of a kept body; null for others. */
   sender: Sender | null = null;
   heldBytes = 0;
   deadlineMs = 0;
-  /** What is wrong with the head: where its body ends is not certain. */
+  /** Fault of the head: the end of the body is not certain. */
   headProblem: Problem | null = null;
   isLast = false;
   isCutOff = false;

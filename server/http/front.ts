@@ -38,7 +38,7 @@ export interface Request extends WaitingClient {
   readonly host?: string;
   /** The subprotocols that a WebSocket handshake offers; null for any other request. */
   readonly protocols?: string | null;
-  /** Where the request came from. Called only when its key is unknown. */
+  /** Address of the client. Called only when the key is unknown. */
   readonly address: () => string;
   readonly body: Buffer;
 }
@@ -46,11 +46,11 @@ export interface Request extends WaitingClient {
 /** A request before its body has been read. */
 export type RequestHead = Omit<Request, "body">;
 
-/** What the front knows of a request from its head. */
+/** Facts of a request, from its head. */
 export interface Found {
   /** The largest body that is read. */
   readonly bodyBytesMax: number;
-  /** Whether its body goes to `pass` as it comes, instead of being kept until it is whole. */
+  /** True when its body goes to `pass` as it comes, in place of being kept until it is whole. */
   readonly isPassedOn?: boolean;
   /** A path of the route table without parameters, as it stands there: never ambiguous. */
   readonly isFixed?: boolean;
@@ -141,7 +141,7 @@ export abstract class Exchange<F extends Found = Found> implements Request {
   /** To be called once the answer may leave. */
   readonly leave = () => this.front!.leave(this);
   abstract readonly address: () => string;
-  /** Whether a repetition waits for the first request with its key; else it is refused. */
+  /** True when a repetition waits for the first request with its key; else it is refused. */
   readonly waits: boolean = false;
 
   /** The id of the request: its own, or one that is made when it is first needed. */

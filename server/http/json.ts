@@ -26,7 +26,7 @@ export type Parsed =
   | {
       readonly ok: false;
       readonly reason: string;
-      /** Set for a body that is sound and has too much in it. */
+      /** For more values than the limit: counted before parsing, so it may be no JSON either. */
       readonly errors?: readonly FieldError[];
     };
 
@@ -116,7 +116,7 @@ function faultOf(text: string): string {
     : `The body is not JSON: there is a mistake at character ${at + 1}.`;
 }
 
-/** @returns The position of the first token that cannot stand there; the length for its end. */
+/** @returns The position of the first misplaced token; the length for an early end. */
 function faultPosition(text: string): number {
   /** Closing brackets of the open objects and lists. */
   const open: string[] = [];
@@ -264,7 +264,7 @@ export function errorsAsSent(
   );
 }
 
-/** Whether the rejected value may differ from the number that was sent. */
+/** True when the rejected value may differ from the number as sent. */
 function isRounded({ rejectedValue }: FieldError): boolean {
   return typeof rejectedValue === "number" && !Number.isSafeInteger(rejectedValue);
 }

@@ -1,11 +1,11 @@
 /**
- * Memory of bodies that come in pieces, from their first byte to their answer. It is bounded in
- * all, for each organization, and for callers without a key, so no caller can keep the others from
- * sending. And the pages in which long bodies are kept.
+ * Bounds of slow and greedy clients: the body budget, paged memory of long bodies, token buckets,
+ * and transfers with a deadline. The body budget holds in all, for each organization, and for
+ * callers without a key, so that no caller keeps others from sending.
  */
 import { keepRecent } from "../../engine/bounds.ts";
 
-// What a call may send; its row of the route table names the limit.
+// Limits of a body, chosen by its row of the route table.
 
 const KIBIBYTE = 1_024;
 /** The largest bodies. Each takes every valid body of its rows, in UTF-8 and without blanks. */
@@ -14,7 +14,7 @@ export const BODY_BYTES = {
   usual: 64 * KIBIBYTE,
   /** 1,000 objects, each with a fence and a price. */
   booking: 128 * KIBIBYTE,
-  /** Lists of any length: prices, zones, assignments. */
+  /** Lists of prices, zones or assignments. */
   list: 256 * KIBIBYTE,
   /** A thumbnail of 256 KiB beside a description of 10,000 characters. */
   schema: 384 * KIBIBYTE,
@@ -34,10 +34,10 @@ export const BODY_VALUES = {
   /** A thumbnail of numbers. */
   schema: 128 * KIBIBYTE + 64,
 } as const;
-/** The limits of lists of any length. */
+/** Limits of calls with lists of prices, zones or assignments. */
 export const OF_LISTS = { bodyBytesMax: BODY_BYTES.list, bodyValuesMax: BODY_VALUES.list };
 
-// What all bodies may take.
+// The body budget.
 
 /** Limits in bytes. */
 export interface BodyLimits {
@@ -73,7 +73,7 @@ const SHARED_BYTES = 4 * 1_024;
  */
 export const TURN_BYTES = 32 * 1_024;
 
-/** Who sends a body: an organization, or an address when no key is needed. */
+/** Sender of a body: an organization, or a source address when no key is needed. */
 export interface Sender {
   readonly name: string;
   readonly hasKey: boolean;
@@ -263,7 +263,7 @@ export class Transfers {
   readonly #held = new Map<string, number>();
   #timer: NodeJS.Timeout | null = null;
   heldBytes = 0;
-  /** How many did not come to their end. */
+  /** Transfers that did not come to their end. */
   abandoned = 0;
 
   /** @param nowMs - A monotonic clock. */

@@ -56,7 +56,7 @@ export interface HttpServer {
   close(): void;
 }
 
-/** What the socket counts, for the metrics. */
+/** Counters of the sockets, for the metrics. */
 export interface HttpStats {
   /** Open now. */
   readonly connections: number;

@@ -22,7 +22,7 @@ export interface Named {
   readonly socket: OpenSocket;
 }
 
-/** What the front may do with a socket. Nothing has an effect once the socket is closed. */
+/** A socket as the front uses it. Nothing has an effect once the socket is closed. */
 export interface Peer {
   /** Bytes that have not left. */
   readonly waitingBytes: number;
@@ -39,7 +39,7 @@ export interface Peer {
   release(bytes: number): void;
 }
 
-/** What the front does on a socket. */
+/** The front's side of a socket. */
 export interface SocketHandler {
   opened(peer: Peer): void;
   /** @param bytes - Valid only during this call. */
@@ -55,7 +55,7 @@ export interface SocketHandler {
 export interface SocketOpening {
   /** The subprotocol that was chosen. */
   readonly protocol: string;
-  /** Who pays for the memory. */
+  /** Sender charged for the memory. */
   readonly sender: Sender;
   readonly handler: SocketHandler;
 }
@@ -81,7 +81,7 @@ export class Sockets {
   }
 
   /**
-   * What the library calls. An error of the front goes to `onBroken`.
+   * Callbacks of the library. An error of the front goes to `onBroken`.
    *
    * @param onClosed - Called for every socket: the library does not tell its filter of connections.
    */
@@ -99,7 +99,7 @@ export class Sockets {
       maxPayloadLength: MESSAGE_BYTES_MAX,
       idleTimeout: IDLE_TIMEOUT,
       sendPingsAutomatically: true,
-      // What waits is bounded here; the library would drop messages.
+      // Backpressure is bounded here; the library would drop messages.
       maxBackpressure: 0,
       open: guarded((ws: LibrarySocket) => ws.getUserData().socket.opened(ws)),
       message: guarded((ws: LibrarySocket, bytes: ArrayBuffer, isBinary: boolean) =>
@@ -161,7 +161,7 @@ export class OpenSocket implements Peer, Transfer {
   readonly #sockets: Sockets;
   readonly #sender: Sender;
   #keptBytes = 0;
-  /** How the socket closes as soon as everything has been read; null while it stays open. */
+  /** Close frame to send once everything has been read; null while it stays open. */
   #ending: Ending | null = null;
   /** Null before it is open and after it has closed. */
   #library: LibrarySocket | null = null;

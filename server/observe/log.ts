@@ -43,7 +43,7 @@ function prettyStream(destination: DestinationStream, hasColors: boolean): Desti
   return { write: (line) => destination.write(prettyLine(line, hasColors)) };
 }
 
-/** Warns of a proxy that nobody named, or of a client that forges its header. */
+/** Warns of an unnamed proxy, or of a client with a forged header. */
 export function warnUntrusted(log: Pick<Logger, "warn">): (address: string) => void {
   return (address) =>
     log.warn(

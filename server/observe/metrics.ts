@@ -387,7 +387,7 @@ interface MetricsSources {
     readonly revoked: number;
     /** Accounts and addresses whose wrong passwords are remembered. */
     readonly throttled: { readonly accounts: number; readonly addresses: number };
-    /** Pairs of an account and a network that it has logged in from. */
+    /** Pairs of an account and a network of its earlier logins. */
     readonly knownNetworks: number;
   };
   readonly badKeys: { readonly count: number };

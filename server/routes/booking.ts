@@ -63,7 +63,7 @@ const KINDS = Object.keys(BOOKING_COMMANDS) as readonly BookingKind[];
 const CHECKED = [...KINDS, "extend", "best"] as const;
 const CALL = { shape: oneOf(CHECKED), description: "The booking call to check.", required: true };
 
-/** The calls that can answer with what they have booked. */
+/** Calls with a representation of the booked objects. */
 const SHOWN: ReadonlySet<BookingKind> = new Set(["lock", "sale", "directsale"]);
 
 export const BOOKING_ROUTES: readonly Route[] = [
@@ -178,7 +178,7 @@ function book(
   return withApplied(answer(200, representation(engine.state, given.eventId, isLock, shown)));
 }
 
-/** Everything that a sale of all is about, in the moment of the call. */
+/** The objects of a sale of all, in the moment of the call. */
 function allOf(engine: Engine, eventId: string, body: StateSelection): StateSelection {
   const event = engine.state.catalog.events.get(eventId);
   if (event === undefined) return body;
