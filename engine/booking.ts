@@ -9,7 +9,7 @@ import {
   STATE_SELECTION,
   type StateSelection,
 } from "./bodies.ts";
-import type { EventRow, HoldTypeRow, OrganizationRow, OrphanMode, PriceRow } from "./catalog.ts";
+import type { EventRow, HoldTypeRow, OrganizationRow, PriceRow } from "./catalog.ts";
 import { command } from "./command.ts";
 import { AREA_CAPACITY_MAX, NONE, OBJECTS_PER_REQUEST_MAX } from "./constants.ts";
 import { type Holds, SlotHeap } from "./inventory/holds.ts";
@@ -23,6 +23,7 @@ import {
   ownEvent,
   refuseEvent,
 } from "./queries/access.ts";
+import { findOrphans } from "./orphans.ts";
 import { ActorKind, type MoveRecord, RecordType } from "./records.ts";
 import { type HeldLimits, limitsOf, orphanModeNow } from "./rules.ts";
 import {
@@ -30,6 +31,7 @@ import {
   duplicate,
   type FieldError,
   grant,
+  isRefused,
   missing,
   type Refusal,
   refuse,
@@ -39,7 +41,7 @@ import {
 import { UUID_KEY } from "./schema.ts";
 import type { State } from "./state.ts";
 
-type BookingCommand = CommandWith<{ eventId: string; body: StateSelection }>;
+export type BookingCommand = CommandWith<{ eventId: string; body: StateSelection }>;
 
 /**
  * The refusals come in the order of the result codes. A direct sale of inventory off sale is no
@@ -52,39 +54,16 @@ function decideBooking(
   timeMs: number,
   rules: BookingRules,
 ): Decision<boolean> {
-  const organization = callersOrganization(state, caller);
-  const isLock = rules.move === Move.LOCK;
-  const holdType = isLock ? findHoldType(organization, body.holdType) : undefined;
-  const errors = checkSelection(body, rules);
-  if (isLock && holdType === undefined) errors.push(unknownHoldType(body));
-  if (errors.length > 0) return refuseInvalid(errors);
-
-  const event = ownEvent(state, caller, eventId);
-  if (event === null) return refuseEvent();
-  const closed = checkOpen(event, organization, rules);
-  if (closed !== null) return closed;
-
+  const checked = checkBooking(state, { caller, eventId, body }, rules);
+  if (isRefused(checked)) return checked;
+  const { event, holdType } = checked;
   const partition = state.partitionOf(event);
   const isOfSession = takesAll(body, rules);
   if (isOfSession && partition.holds.heldBy(body.sessionId!, 1) === 0) {
     return rules.skipsActive ? grant(null, true) : refuseEmptySession(body);
   }
-  const inventory = isOfSession
-    ? inventoryOfSession(partition, body, rules)
-    : findInventory(state, event, body, rules);
-  if (inventory.errors.length > 0) return refuseInventory(rules, inventory.errors);
-  if (isLock) {
-    const beyond = findBeyondLimits(partition.holds, limitsOf(organization, event), body);
-    if (beyond.length > 0) return refuseInventory(rules, beyond);
-  }
-  const mode = rules.preventsOrphans ? orphanModeNow(organization, event, partition) : "off";
-  if (mode !== "off") {
-    const orphans = findOrphans(partition, inventory.requested, mode);
-    if (orphans.length > 0) {
-      const detail = "The request would leave a single seat alone: take it too, or choose others.";
-      return refuse(Result.ORPHAN_SEAT, detail, orphans);
-    }
-  }
+  const inventory = judgeInventory(state, checked, body, rules);
+  if ("refused" in inventory) return inventory;
   const { move, seats, areas } = inventory;
   if (seats.length === 0 && areas.length === 0) {
     assert(rules.skipsActive, "a command changes nothing only when it accepts ACTIVE seats");
@@ -106,6 +85,55 @@ function decideBooking(
     },
     true,
   );
+}
+
+/** A valid request of the event's owner, while the event takes it. */
+export interface CheckedBooking {
+  readonly organization: OrganizationRow;
+  readonly event: EventRow;
+  /** Undefined for another command than a lock. */
+  readonly holdType: HoldTypeRow | undefined;
+}
+
+/** The checks before those of the inventory. */
+export function checkBooking(
+  state: State,
+  { caller, eventId, body }: BookingCommand,
+  rules: BookingRules,
+): CheckedBooking | Refusal {
+  const organization = callersOrganization(state, caller);
+  const isLock = rules.move === Move.LOCK;
+  const holdType = isLock ? findHoldType(organization, body.holdType) : undefined;
+  const errors = checkSelection(body, rules);
+  if (isLock && holdType === undefined) errors.push(unknownHoldType(body));
+  if (errors.length > 0) return refuseInvalid(errors);
+  const event = ownEvent(state, caller, eventId);
+  if (event === null) return refuseEvent();
+  return checkOpen(event, organization, rules) ?? { organization, event, holdType };
+}
+
+/** State, then limits on holds, then single seats left alone: the first that refuses answers. */
+export function judgeInventory(
+  state: State,
+  { organization, event }: CheckedBooking,
+  selection: StateSelection,
+  rules: BookingRules,
+): Inventory | Decision<boolean> {
+  const partition = state.partitionOf(event);
+  const inventory = takesAll(selection, rules)
+    ? inventoryOfSession(partition, selection, rules)
+    : findInventory(state, event, selection, rules);
+  if (inventory.errors.length > 0) return refuseInventory(rules, inventory.errors);
+  if (rules.move === Move.LOCK) {
+    const beyond = findBeyondLimits(partition.holds, limitsOf(organization, event), selection);
+    if (beyond.length > 0) return refuseInventory(rules, beyond);
+  }
+  const mode = rules.preventsOrphans ? orphanModeNow(organization, event, partition) : "off";
+  if (mode === "off") return inventory;
+  const orphans = findOrphans(partition, inventory.requested, mode);
+  if (orphans.length === 0) return inventory;
+  const detail = "The request would leave a single seat alone: take it too, or choose others.";
+  return refuse(Result.ORPHAN_SEAT, detail, orphans);
 }
 
 function takesAll(
@@ -299,13 +327,17 @@ export const ANOTHER_HOLD = "ANOTHER_HOLD";
 /** The seat was sold or blocked by another record. */
 const STALE_FENCE = "STALE_FENCE";
 
+const LOCK_EXCEPTIONS = {
+  moveFromBlocked: Move.LOCK_WITH_BLOCKED,
+  needsPublished: true,
+  preventsOrphans: true,
+  guardsPrices: true,
+} as const;
+export const LOCK_REFUSALS = refusalsOf(LOCK_EXCEPTIONS);
+export const LOCK_RULES: BookingRules = { ...PLAIN_BOOKING, ...LOCK_EXCEPTIONS, move: Move.LOCK };
+
 export const BOOKING_COMMANDS = {
-  lock: booking(Move.LOCK, {
-    moveFromBlocked: Move.LOCK_WITH_BLOCKED,
-    needsPublished: true,
-    preventsOrphans: true,
-    guardsPrices: true,
-  }),
+  lock: booking(Move.LOCK, LOCK_EXCEPTIONS),
   unlock: booking(Move.UNLOCK, {
     moveToBlocked: Move.UNLOCK_TO_BLOCKED,
     respectsSession: true,
@@ -340,7 +372,7 @@ export type BookingKind = keyof typeof BOOKING_COMMANDS;
 
 const NO_AREAS = new Uint32Array(0);
 
-interface Inventory {
+export interface Inventory {
   readonly move: Move;
   /** Indexes of all requested seats, in the order of the request. */
   readonly requested: Uint32Array;
@@ -419,7 +451,7 @@ function findOtherPrices(
   selection: StateSelection,
   errors: FieldError[],
 ): void {
-  const refused = new Map(errors.map((error) => [error.field.replace(/\.\w+$/, ""), error]));
+  const refused = new Map(errors.map((error) => [objectOf(error), error]));
   errors.length = 0;
   const check = (choices: readonly SeatChoice[], list: string, slotOf: (id: number) => number) => {
     for (const [i, { id }] of choices.entries()) {
@@ -436,6 +468,11 @@ function findOtherPrices(
   const { seats, areas: places } = choicesOf(selection);
   check(seats, "seats", (id) => price[seatIndexOf(layout, id)]!);
   check(places, "groupOfSeats", (id) => areas.price[layout.areaIndexes.get(id)!]!);
+}
+
+/** The named object of an error, such as `seats[1]`. */
+export function objectOf({ field }: FieldError): string {
+  return field.replace(/\.\w+$/, "");
 }
 
 function otherPrice(field: string, expected: number, present?: number): FieldError {
@@ -859,76 +896,6 @@ function holdEndMs({ ttlSeconds }: HoldTypeRow, timeMs: number): number {
   if (ttlSeconds === null) return 0;
   assert(ttlSeconds > 0, "a hold lasts for a while");
   return timeMs + ttlSeconds * 1_000;
-}
-
-// Orphan seat prevention: a request may not leave a single ACTIVE seat without an ACTIVE neighbour.
-// A row end and an aisle count as not available; seats at tables have no neighbours.
-
-/**
- * Finds every ACTIVE seat beside a requested one for which no ACTIVE neighbour would remain. It was
- * no orphan before: the requested seat was its neighbour. A sale is judged as if its seats were
- * ACTIVE.
- *
- * @param seats - Seat indexes of the request, all in the layout.
- * @returns One error for each requested seat beside each would-be orphan.
- * Cost: O(seats) in the request, usually 2.
- */
-function findOrphans(
-  partition: Partition,
-  seats: Uint32Array,
-  mode: Exclude<OrphanMode, "off">,
-): FieldError[] {
-  const { previousSeat, nextSeat, seatIds } = partition.layout;
-  const requested = new Set(seats);
-  const errors: FieldError[] = [];
-  for (let i = 0; i < seats.length; i++) {
-    const seat = seats[i]!;
-    assert(seat !== NONE, "orphans are looked for beside known seats");
-    for (const neighbour of [previousSeat[seat]!, nextSeat[seat]!]) {
-      if (!staysActive(partition, requested, neighbour)) continue;
-      const other = otherNeighbour(partition, neighbour, seat);
-      if (staysActive(partition, requested, other)) continue;
-      if (mode === "lenient" && isLastOfStretch(partition, requested, neighbour)) continue;
-      errors.push({
-        field: `seats[${i}].id`,
-        code: "ORPHAN_SEAT",
-        message: `would leave seat ${seatIds[neighbour]!} alone`,
-        rejectedValue: seatIds[seat]!,
-      });
-    }
-  }
-  return errors;
-}
-
-/** ACTIVE now and after the request. */
-function staysActive(partition: Partition, requested: ReadonlySet<number>, seat: number): boolean {
-  return seat !== NONE && partition.state[seat] === SeatState.ACTIVE && !requested.has(seat);
-}
-
-/**
- * True when the request takes all other seats of the stretch: ACTIVE neighbours in a line, before
- * it. Then any choice of as many seats there leaves one. Cost: O(stretch).
- */
-function isLastOfStretch(
-  { layout, state }: Partition,
-  requested: ReadonlySet<number>,
-  seat: number,
-): boolean {
-  for (const links of [layout.previousSeat, layout.nextSeat]) {
-    for (let next = links[seat]!; next !== NONE; next = links[next]!) {
-      const isTaken = requested.has(next);
-      if (!isTaken && state[next] === SeatState.ACTIVE) return false;
-      if (!isTaken) break;
-    }
-  }
-  return true;
-}
-
-function otherNeighbour({ layout }: Partition, seat: number, neighbour: number): number {
-  const previous = layout.previousSeat[seat]!;
-  const next = layout.nextSeat[seat]!;
-  assert(previous === neighbour || next === neighbour, "two seats are each other's neighbours");
-  return previous === neighbour ? next : previous;
 }
 
 // The record at the end of a hold's time.

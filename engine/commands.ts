@@ -8,6 +8,7 @@
 import { assert } from "./assert.ts";
 import { CALLER, type CommandWith } from "./bodies.ts";
 import { BEST_COMMANDS } from "./best.ts";
+import { BEST_EFFORT_COMMANDS } from "./best-effort.ts";
 import { BOOKING_COMMANDS } from "./booking.ts";
 import { EXTEND_COMMANDS } from "./extend.ts";
 import { bytesOfRow, type Catalog, type CatalogPut } from "./catalog.ts";
@@ -55,6 +56,7 @@ export const COMMANDS = {
   ...BOOKING_COMMANDS,
   ...EXTEND_COMMANDS,
   ...BEST_COMMANDS,
+  ...BEST_EFFORT_COMMANDS,
 };
 
 export type CommandKind = keyof typeof COMMANDS;

@@ -1,5 +1,8 @@
 /** The seats and areas of an event, now and at an earlier moment, and their audit trail. */
 import type { BestPlaces } from "../../engine/best.ts";
+import type { PartialLock } from "../../engine/best-effort.ts";
+import { type RefusedObject, withAlternatives } from "../../engine/queries/alternatives.ts";
+import type { StateSelection } from "../../engine/bodies.ts";
 import type { Caller, SeatChoice } from "../../engine/bodies.ts";
 import type { Catalog } from "../../engine/catalog.ts";
 import type {
@@ -126,6 +129,14 @@ export interface BestHold {
   readonly areas: readonly HeldArea[];
   /** Places of the areas, in the form of `sell` and `unlock`. */
   readonly groupOfSeats: readonly SeatChoice[];
+}
+
+/** What could be locked of a selection. */
+export interface PartialHold extends Omit<BestHold, "together"> {
+  /** In the order of the selection. */
+  readonly seats: readonly HeldSeat[];
+  /** One error for each object that was not locked, in the order of the selection. */
+  readonly refused: readonly RefusedObject[];
 }
 
 /** All inventory of extended holds. */
@@ -268,6 +279,20 @@ export function bestHold(state: State, eventId: string, places: BestPlaces): Bes
   const { together, groupOfSeats } = places;
   const ofAreas = areas.map((area) => ({ ...areaOf(area), hold: area.hold! }));
   return { sequence, together, seats: seats.map(heldSeat), areas: ofAreas, groupOfSeats };
+}
+
+export function partialHold(
+  state: State,
+  eventId: string,
+  selection: StateSelection,
+  places: PartialLock,
+): PartialHold {
+  const event = state.catalog.events.get(eventId)!;
+  const { sequence, seats, areas } = bookedFacts(state, event, true, places);
+  const ofAreas = areas.map((area) => ({ ...areaOf(area), hold: area.hold! }));
+  const { groupOfSeats } = places;
+  const refused = withAlternatives(state, event, selection, places.refused);
+  return { sequence, seats: seats.map(heldSeat), areas: ofAreas, groupOfSeats, refused };
 }
 
 function heldSeat(seat: BookedSeat): HeldSeat {

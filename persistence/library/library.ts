@@ -54,6 +54,7 @@ import {
   auditOf,
   type AuditPage,
   bestHold,
+  partialHold,
   each,
   extendedHolds,
   type NotInTrail,
@@ -94,6 +95,7 @@ export type {
 } from "../../engine/queries/history.ts";
 export type { StoredLayout } from "../../engine/catalog/schemas.ts";
 export type { SeatsInUse } from "../../engine/stored-replies.ts";
+export type { Alternative, RefusedObject } from "../../engine/queries/alternatives.ts";
 export type { FieldError } from "../../engine/results.ts";
 export type {
   Administrator,
@@ -163,6 +165,7 @@ export {
 export type {
   AnyCommand,
   BestHold,
+  PartialHold,
   ExtendedHolds,
   HeldArea,
   HeldSeat,
@@ -461,6 +464,20 @@ export class Frontrow {
   /** Holds ACTIVE seats and places for a session. All or nothing, like every booking call. */
   lock(eventId: string, selection: StateSelection) {
     return this.#acting.run("lock", { eventId, body: selection });
+  }
+
+  /**
+   * Holds what can be had of the selection, in one hold, and says why it is not the rest: each
+   * refused object with its error, seats with up to three alternatives. Refused where nothing can
+   * be had.
+   * Cost: as `lock`, and O(seats) in bytes read for alternatives.
+   */
+  async lockBestEffort(eventId: string, selection: StateSelection) {
+    // The program may change its object before the lock is decided.
+    const body = structuredClone(selection);
+    return this.#acting.run("lockBestEffort", { eventId, body }, (places, state) =>
+      partialHold(state, eventId, body, places),
+    );
   }
 
   /**

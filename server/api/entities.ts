@@ -394,6 +394,14 @@ export const ERROR_DETAIL = object({
   message: TEXT,
   rejectedValue: ANYTHING,
   code: TEXT,
+  alternatives: whenSet(list(object({ id: LONG, label: TEXT, priceId: LONG }))),
+  available: whenSet(COUNT),
+});
+/** Everything that a lock could have of its request, and why it has not the rest. */
+export const PARTIAL_LOCK = object({
+  ...REPRESENTATION,
+  groupOfSeats: list(object({ id: LONG, capacity: COUNT })),
+  refused: list(ERROR_DETAIL),
 });
 const ERROR_CODES = [...new Set(Object.values(REPLIES).map(({ errorCode }) => errorCode))].sort();
 export const PROBLEM = object({

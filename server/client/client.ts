@@ -133,6 +133,12 @@ export class CommandClient {
     return this.send("lock", booking);
   }
 
+  /** Locks what can be had. The answer says what it is, and why it is not the rest. */
+  lockBestEffort(booking: Booking): Promise<Result<PartialLock>> {
+    const request = { ...booking, mode: "best-effort" as const };
+    return this.#ask("lock", request) as Promise<Result<PartialLock>>;
+  }
+
   /** Locks the best places that are free. The answer says which they are. */
   best(request: BestRequest): Promise<Result<Best>> {
     return this.#ask("best", request) as Promise<Result<Best>>;
@@ -439,6 +445,26 @@ export interface Best {
   readonly groupOfSeats: readonly Area[];
 }
 
+/** What could be locked of a request, and why it was not the rest. */
+export interface PartialLock {
+  /** The number of the hold. */
+  readonly sequence: number;
+  /** In the order of the request. */
+  readonly seats: readonly HeldSeat[];
+  /** The places of areas, as `sale` and `unlock` take them. */
+  readonly groupOfSeats: readonly Area[];
+  /** One fault for each seat or area that was not locked, in the order of the request. */
+  readonly refused: readonly FieldProblem[];
+}
+
+/** A seat to offer in place of a refused one. */
+export interface Alternative {
+  readonly id: number;
+  /** The composite key of v1. */
+  readonly label: string;
+  readonly priceId: number;
+}
+
 /** One fault of a refused command. */
 export interface FieldProblem {
   /** Path into the command, such as `seats[1].id`. */
@@ -447,6 +473,10 @@ export interface FieldProblem {
   readonly code: string;
   readonly message: string;
   readonly rejectedValue: unknown;
+  /** With best effort, of a seat: the nearest that can be locked, three at most. */
+  readonly alternatives?: readonly Alternative[];
+  /** With best effort, of an area: its places on sale. */
+  readonly available?: number;
 }
 
 /** The problem document of a refusal, as over HTTP. */

@@ -104,6 +104,8 @@ export class Command {
   /** As it was sent. In a usual command, a UUID in lower case. */
   eventId: unknown = null;
   idempotencyKey: string | null = null;
+  /** Of a lock: as it was sent. Null for none. */
+  mode: unknown = null;
   readonly seats = new ChoiceList();
   readonly areas = new ChoiceList();
   readonly body: Body = {
@@ -128,6 +130,7 @@ export class Command {
     this.call = null;
     this.eventId = null;
     this.idempotencyKey = null;
+    this.mode = null;
     this.seats.clear();
     this.areas.clear();
     this.body.sessionId = null;
@@ -300,7 +303,10 @@ const [SELECTION, EXTENDING, WISHES] = [STATE_SELECTION, EXTENSION, BEST_REQUEST
 const PRICES = either(SELECTION!["priceIds"]!, WISHES!["priceIds"]!);
 
 const ENVELOPE_BEFORE = { n: NUMBER, call: oneOf(JSON_CALLS), eventId: UUID };
-const ENVELOPE_AFTER = { idempotencyKey: optional(text({ minLength: 1, maxLength: 255 })) };
+const ENVELOPE_AFTER = {
+  mode: optional(oneOf(["all", "best-effort"])),
+  idempotencyKey: optional(text({ minLength: 1, maxLength: 255 })),
+};
 /** Members of a command beside its selection. */
 export const ENVELOPE = Object.keys({ ...ENVELOPE_BEFORE, ...ENVELOPE_AFTER });
 

@@ -215,9 +215,14 @@ export class Decider {
   }
 
   #answer(call: Call, command: Command): Answer | Promise<Answer> {
-    const { eventId, idempotencyKey, body } = command;
-    const text = typeof eventId === "string" ? eventId : JSON.stringify(eventId);
-    const query = eventId === null ? "" : `eventId=${encodeURIComponent(text)}`;
+    const { eventId, idempotencyKey, mode, body } = command;
+    const given = Object.entries({ eventId, mode: call === "lock" ? mode : null });
+    const parameters = given.flatMap(([name, value]) => {
+      if (value === null) return [];
+      const text = typeof value === "string" ? value : JSON.stringify(value);
+      return [`${name}=${encodeURIComponent(text)}`];
+    });
+    const query = parameters.join("&");
     const client = this.#client!;
     const prefer = client.isStrict === true ? STRICT : "";
     const head = { ...client, prefer, method: "post", path: PATHS[call], query, idempotencyKey };

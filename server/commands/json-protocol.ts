@@ -336,11 +336,12 @@ function readAny(json: Buffer, command: Command): boolean {
   const parsed = parseJson(json);
   if (!parsed.ok || typeof parsed.value !== "object" || parsed.value === null) return false;
   const members = parsed.value as Readonly<Record<string, unknown>>;
-  const { n, call, eventId = null, idempotencyKey = null } = members;
+  const { n, call, eventId = null, idempotencyKey = null, mode = null } = members;
   if (!Number.isSafeInteger(n)) return false;
   command.number = n as number;
   command.call = callNamed(call, JSON_CALLS);
   command.eventId = eventId;
+  command.mode = mode;
   if (command.call === null) command.invalid = unknownCall(call);
   else if (idempotencyKey === null) command.idempotencyKey = null;
   else if (typeof idempotencyKey === "string") command.idempotencyKey = idempotencyKey;

@@ -5,6 +5,7 @@ import {
   AUDIT_TRAIL,
   ERROR_DETAIL,
   LOGIN_FAILURE,
+  PARTIAL_LOCK,
   PROBLEM,
   USER,
 } from "../api/entities.ts";
@@ -14,6 +15,7 @@ import { readPackageFile } from "./package-files.ts";
 /** Objects that are only parts of others. */
 const SHARED: Readonly<Record<string, Shape>> = {
   ErrorDetail: ERROR_DETAIL,
+  PartialLock: PARTIAL_LOCK,
   Problem: PROBLEM,
   LoginFailure: LOGIN_FAILURE,
   User: USER,

@@ -4,7 +4,8 @@ import { gunzipSync, gzip } from "node:zlib";
 import type { LayoutRow } from "../../engine/catalog.ts";
 import { EMPTY_DOCUMENT } from "../../engine/layout/layout.ts";
 import { plainDocument } from "../../engine/layout/packed.ts";
-import { type FieldError, Result } from "../../engine/results.ts";
+import type { RefusedObject } from "../../engine/queries/alternatives.ts";
+import { Result } from "../../engine/results.ts";
 import type { LayoutVersion, SeatsInUse } from "../../engine/stored-replies.ts";
 import { localDateTime, NumberLiteral } from "./json.ts";
 import type { SocketHandler, SocketOpening } from "./sockets.ts";
@@ -235,7 +236,7 @@ export const HEALTHY = answer(200, { status: "ok" });
 export interface Problem {
   readonly refused: Refused;
   readonly detail: string;
-  readonly errors?: readonly FieldError[];
+  readonly errors?: readonly RefusedObject[];
   readonly headers?: Answer["headers"];
   /** Replaces the status of the refusal. */
   readonly status?: number;
@@ -281,9 +282,11 @@ export function headersOf(
 }
 
 /** An error as JSON. A number literal is written as it is. */
-function errorText({ field, code, message, rejectedValue }: FieldError): string {
+function errorText({ field, message, rejectedValue, ...rest }: RefusedObject): string {
   const value = printable(field, rejectedValue);
-  const [head, tail] = [JSON.stringify({ field, message }), JSON.stringify({ code })];
+  const { code, alternatives, available } = rest;
+  const head = JSON.stringify({ field, message });
+  const tail = JSON.stringify({ code, alternatives, available });
   const text = value instanceof NumberLiteral ? value.text : JSON.stringify(value);
   return `${head.slice(0, -1)},"rejectedValue":${text},${tail.slice(1)}`;
 }

@@ -8,11 +8,13 @@ import {
   type StateSelection,
 } from "../../engine/bodies.ts";
 import type { BestPlaces } from "../../engine/best.ts";
+import type { PartialLock } from "../../engine/best-effort.ts";
 import { BOOKING_COMMANDS, heldBy } from "../../engine/booking.ts";
 import { type BookingKind, type CommandOf, COMMANDS } from "../../engine/commands.ts";
 import { SESSION_LENGTH_MAX } from "../../engine/constants.ts";
 import type { Engine, Outcome } from "../../engine/engine.ts";
 import type { Extended } from "../../engine/extend.ts";
+import { withAlternatives } from "../../engine/queries/alternatives.ts";
 import {
   type BookedChoices,
   bookedFacts,
@@ -20,7 +22,7 @@ import {
   listHolds,
 } from "../../engine/queries/holds.ts";
 import { summarizeEvent } from "../../engine/queries/summary.ts";
-import { isGranted, isRefused, type Refusal } from "../../engine/results.ts";
+import { isGranted, isRefused, type Refusal, Result } from "../../engine/results.ts";
 import { either, oneOf, text } from "../../engine/schema.ts";
 import type { State } from "../../engine/state.ts";
 import {
@@ -33,6 +35,7 @@ import {
   extendedView,
   HOLD,
   holdView,
+  PARTIAL_LOCK,
 } from "../api/entities.ts";
 import { PAGE_QUERY, pageAnswer, pageShape, rangeOf } from "../api/page.ts";
 import { type Route, route } from "../api/route.ts";
@@ -66,8 +69,15 @@ const CALL = { shape: oneOf(CHECKED), description: "The booking call to check.",
 /** Calls with a representation of the booked objects. */
 const SHOWN: ReadonlySet<BookingKind> = new Set(["lock", "sale", "directsale"]);
 
+const BEST_EFFORT = "best-effort";
+const MODE = {
+  shape: oneOf(["all", BEST_EFFORT]),
+  description:
+    "`best-effort` locks what can be had, and says why the rest is not. `all` by default.",
+};
+
 export const BOOKING_ROUTES: readonly Route[] = [
-  ...KINDS.map(bookingRoute),
+  ...KINDS.map((kind) => (kind === "lock" ? lockRoute() : bookingRoute(kind))),
   route(BASE, "POST /api/private/v2.0/booking/best", {
     query: { eventId: EVENT_ID },
     eventParameter: "eventId",
@@ -143,7 +153,50 @@ function readerOf() {
   return (bytes: Buffer) => reader.read(bytes);
 }
 
-function bookingRoute(kind: BookingKind): Route {
+/** A lock of all objects, or with `mode` of those that can be had. */
+function lockRoute(): Route {
+  return route(BASE, `POST ${bookingPath("lock")}`, {
+    query: { eventId: EVENT_ID, mode: MODE },
+    eventParameter: "eventId",
+    takesPrefer: true,
+    body: COMMANDS.lock.members.body,
+    readBody: readerOf(),
+    meaning: ({ eventId, mode }, body) =>
+      mode === BEST_EFFORT ? `${meaningOf(eventId, body)} ${mode}` : meaningOf(eventId, body),
+    yields: true,
+    answers: { 200: either(BOOKED, PARTIAL_LOCK) },
+    problems: problemsOf("lock"),
+    handle: ({ services: { engine }, caller, query: { eventId, mode }, body, head }) => {
+      if (mode === BEST_EFFORT) {
+        const given = { kind: "lockBestEffort", caller, eventId, body } as const;
+        return partialAnswer(engine.state, given, engine.submit(given));
+      }
+      const given = { kind: "lock", caller, eventId, body } as const;
+      return book(engine, given, wantsRepresentation(head.prefer) ? body : null);
+    },
+  });
+}
+
+/** To be made in the turn of the call: alternatives are those after it. */
+function partialAnswer(
+  state: State,
+  { eventId, body }: CommandOf<"lockBestEffort">,
+  outcome: Outcome<PartialLock>,
+): Answer | Refusal {
+  const event = state.catalog.events.get(eventId);
+  const isOfInventory =
+    outcome.refused === Result.INVENTORY_NOT_AVAILABLE || outcome.refused === Result.ORPHAN_SEAT;
+  if (isRefused(outcome)) {
+    if (!isOfInventory) return outcome;
+    return { ...outcome, errors: withAlternatives(state, event!, body, outcome.errors) };
+  }
+  const { groupOfSeats, refused } = outcome.value;
+  const shown = withAlternatives(state, event!, body, refused);
+  const places = representation(state, eventId, true, outcome.value);
+  return answer(200, { ...places, groupOfSeats, refused: shown });
+}
+
+function bookingRoute(kind: Exclude<BookingKind, "lock">): Route {
   const takesPrefer = SHOWN.has(kind);
   return route(BASE, `POST ${bookingPath(kind)}`, {
     query: { eventId: EVENT_ID },
@@ -152,7 +205,6 @@ function bookingRoute(kind: BookingKind): Route {
     body: COMMANDS[kind].members.body,
     readBody: readerOf(),
     meaning: ({ eventId }, body) => meaningOf(eventId, body),
-    yields: kind === "lock",
     answers: { 200: takesPrefer ? BOOKED : DONE },
     problems: problemsOf(kind),
     handle: ({ services: { engine }, caller, query: { eventId }, body, head }) => {

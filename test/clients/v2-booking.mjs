@@ -54,6 +54,25 @@ export async function bookings(world) {
     const ids = apart.seats.map(({ id }) => id);
     isTrue(await call("unlock", ids, ann));
   });
+  await step(
+    "with best effort, what can be had is held, and the rest has alternatives",
+    async () => {
+      const lock = (...ids) => {
+        const body = { ...ann, seats: ids.map((id) => ({ id })) };
+        return api.post(`/booking/lock?eventId=${show.id}&mode=best-effort`, body);
+      };
+      isTrue(await call("lock", [two], { sessionId: "other" }));
+      const held = done(await lock(one, two));
+      assert.deepEqual([held.seats.map(({ id }) => id), held.groupOfSeats], [[one], []]);
+      const [refused, ...more] = held.refused;
+      assert.deepEqual([refused.field, refused.code, more], ["seats[1].id", "LOCKED", []]);
+      assert.ok(refused.alternatives.every(({ id }) => id !== one && id !== two));
+      const none = await lock(two);
+      assert.equal(none.status, 400);
+      assert.ok(Array.isArray(none.body.errors[0].alternatives));
+      isTrue(await call("unlock", [one, two]));
+    },
+  );
   await step("the holds of a session are listed, and the figures count them", async () => {
     isTrue(await call("lock", [three, four], ann));
     const [hold] = page(await api.get(`/events/${show.id}/holds/?sessionId=ann`), { total: 1 });

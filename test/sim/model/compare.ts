@@ -11,20 +11,26 @@ export interface EngineOutcome {
   readonly errors?: readonly FieldError[];
 }
 
+/** Of a lock of what can be had. */
+type PartialValue = { readonly refused?: readonly FieldError[] } | null | undefined;
+
 const NAMES = new Map(Object.entries(Result).map(([name, code]) => [code as number, name]));
 
 /** @returns The difference; null for none. */
 export function sameAnswer(outcome: EngineOutcome, expected: Answer): string | null {
   const granted = outcome.value === false ? "false" : "true";
   const answer = outcome.refused === Result.OK ? granted : NAMES.get(outcome.refused)!;
-  if (answer === expected.answer && expected.refused.length === 0 && !outcome.errors?.length) {
+  const errors = outcome.errors ?? (outcome.value as PartialValue)?.refused ?? [];
+  if (answer === expected.answer && expected.refused.length === 0 && errors.length === 0) {
     return null;
   }
-  const faults = (outcome.errors ?? []).map((fault) => faultText(answer, fault));
+  // Of several seats that one would leave alone, a lock of what can be had names any.
+  const namesAlone = expected.refused.some(({ code }) => code.startsWith("ORPHAN_SEAT "));
+  const faults = errors.map((fault) => faultText(answer, fault, namesAlone));
   const refused = expected.refused.map(({ field, code, value }) =>
     answer === "VALIDATION_FAILED" ? field : `${field} ${code} ${String(value)}`,
   );
-  if (answer !== "INVENTORY_NOT_AVAILABLE") {
+  if (answer !== "INVENTORY_NOT_AVAILABLE" && answer !== "true") {
     faults.sort();
     refused.sort();
   }
@@ -33,9 +39,13 @@ export function sameAnswer(outcome: EngineOutcome, expected: Answer): string | n
   return engine === model ? null : `engine: ${engine}\nmodel:  ${model}`;
 }
 
-function faultText(answer: string, { field, code, message, rejectedValue }: FieldError): string {
+function faultText(
+  answer: string,
+  { field, code, message, rejectedValue }: FieldError,
+  namesAlone: boolean,
+): string {
   if (answer === "VALIDATION_FAILED") return field;
-  const orphan = code === "ORPHAN_SEAT" ? ` ${/\d+/.exec(message)![0]}` : "";
+  const orphan = code === "ORPHAN_SEAT" && namesAlone ? ` ${/\d+/.exec(message)![0]}` : "";
   return `${field} ${code}${orphan} ${String(rejectedValue)}`;
 }
 

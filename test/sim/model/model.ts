@@ -52,24 +52,10 @@ export class Model {
 
   /** @param sequence - The number of the record written by a grant. */
   book(asked: BookingRequest, nowMs: number, sequence: number): Answer {
-    this.expire(asked.event, nowMs);
-    const organization = this.organizations.get(asked.organization)!;
-    const bad = this.#badFields(asked, organization);
-    if (bad.length > 0)
-      return refusal(
-        "VALIDATION_FAILED",
-        bad.map((field) => ({ field, code: "", value: null })),
-      );
-    const event = this.events.get(asked.event);
-    if (event?.organization !== asked.organization) return refusal("EVENT_ACCESS_DENIED");
+    const taken = this.#taker(asked, nowMs);
+    if ("answer" in taken) return taken;
+    const { organization, event } = taken;
     const { word } = asked;
-    if (!organization.bookingEnabled) return refusal("ORGANIZATION_DISABLED");
-    if ((word === "sale" || word === "revertsale") && !organization.salesControl) {
-      return refusal("SALES_CONTROL_REQUIRED");
-    }
-    if (["lock", "sale", "directsale"].includes(word) && event.status !== "PUBLISHED") {
-      return refusal("EVENT_NOT_PUBLISHED");
-    }
     const request = isOfAll(asked) ? { ...asked, ...allHeld(event, asked.sessionId) } : asked;
     if (request.seats.length + request.areas.length === 0) {
       const none = { field: "sessionId", code: "NOT_FOUND", value: asked.sessionId };
@@ -91,6 +77,69 @@ export class Model {
     }
     this.#change(event, request, nowMs, sequence);
     return TRUE;
+  }
+
+  /** The event and its organization, when they take the request; else the refusal. */
+  #taker(asked: BookingRequest, nowMs: number) {
+    this.expire(asked.event, nowMs);
+    const organization = this.organizations.get(asked.organization)!;
+    const bad = this.#badFields(asked, organization);
+    if (bad.length > 0)
+      return refusal(
+        "VALIDATION_FAILED",
+        bad.map((field) => ({ field, code: "", value: null })),
+      );
+    const event = this.events.get(asked.event);
+    if (event?.organization !== asked.organization) return refusal("EVENT_ACCESS_DENIED");
+    const { word } = asked;
+    if (!organization.bookingEnabled) return refusal("ORGANIZATION_DISABLED");
+    if ((word === "sale" || word === "revertsale") && !organization.salesControl) {
+      return refusal("SALES_CONTROL_REQUIRED");
+    }
+    if (["lock", "sale", "directsale"].includes(word) && event.status !== "PUBLISHED") {
+      return refusal("EVENT_NOT_PUBLISHED");
+    }
+    return { organization, event };
+  }
+
+  /** A lock of all that can be had. @param sequence - As in `book`. */
+  lockBestEffort(asked: BookingRequest, nowMs: number, sequence: number): Answer {
+    const taken = this.#taker(asked, nowMs);
+    if ("answer" in taken) return taken;
+    const { organization, event } = taken;
+    const rules = rulesOf(organization, event);
+    const refused = new Map<Choice, Refused>();
+    let rest = asked;
+    /** @param found - Problems of the rest; only the first of an object counts. */
+    const drop = (found: Refused[]) => {
+      for (const { field, code, value } of found) {
+        const place = Number(/\d+/.exec(field)![0]);
+        const choice = (field.startsWith("seats") ? rest.seats : rest.areas)[place]!;
+        const at = (field.startsWith("seats") ? asked.seats : asked.areas).indexOf(choice);
+        const name = field.replace(/\d+/, String(at));
+        const plain = code.startsWith("ORPHAN_SEAT") ? "ORPHAN_SEAT" : code;
+        if (!refused.has(choice)) refused.set(choice, { field: name, code: plain, value });
+      }
+      const isLeft = (choice: Choice) => !refused.has(choice);
+      rest = { ...asked, seats: asked.seats.filter(isLeft), areas: asked.areas.filter(isLeft) };
+    };
+    const unavailable = [...seatProblems(event, asked), ...areaProblems(event, asked)];
+    drop([...unavailable, ...priceProblems(event, asked, unavailable)]);
+    drop(limitProblems(event, rules, rest));
+    const isOnlyAlone = refused.size === 0;
+    if (rules.orphanMode !== "off") {
+      for (;;) {
+        const alone = orphanProblems(event, rest, rules.orphanMode);
+        if (alone.length === 0) break;
+        drop(alone);
+      }
+    }
+    const all = [...asked.seats, ...asked.areas].flatMap((choice) => refused.get(choice) ?? []);
+    if (rest.seats.length + rest.areas.length === 0) {
+      return refusal(isOnlyAlone ? "ORPHAN_SEAT" : "INVENTORY_NOT_AVAILABLE", all);
+    }
+    this.#change(event, rest, nowMs, sequence);
+    return { ...TRUE, refused: all };
   }
 
   /** @param sequence - As in `book`. */

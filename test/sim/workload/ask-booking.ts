@@ -78,9 +78,17 @@ export function askBooking(scene: Scene, house: House): Ask | null {
     ...(toBlocked ? { toBlocked } : {}),
     ...(priceIds.size === 0 ? {} : { priceIds: Object.fromEntries(priceIds) }),
   };
+  const isForeignEvent = isForeign || asked === UNKNOWN_EVENT;
+  if (word === "lock" && scene.hasGuards && random.once(3)) {
+    return {
+      command: commandOf("lockBestEffort", caller, { eventId: asked, body }),
+      isForeign: isForeignEvent,
+      twin: (): Twin => ({ expect: (twin, ...at) => twin.lockBestEffort(request, ...at) }),
+    };
+  }
   return {
     command: commandOf(word, caller, { eventId: asked, body }),
-    isForeign: isForeign || asked === UNKNOWN_EVENT,
+    isForeign: isForeignEvent,
     twin: (): Twin => ({ expect: (twin, ...at) => twin.book(request, ...at) }),
   };
 }

@@ -143,7 +143,9 @@ export class Workload {
 /** Each booking call must have the outcome of its check just before. */
 function checkAndSubmit({ engine }: Bench): Submit {
   return (command) => {
-    const isBooking = [...BOOKING_KINDS, "extend", "best"].some((kind) => kind === command.kind);
+    const isBooking = [...BOOKING_KINDS, "extend", "best", "lockBestEffort"].some(
+      (kind) => kind === command.kind,
+    );
     const checked = isBooking ? engine.check(command) : null;
     const outcome = engine.submit(command);
     if (checked === null || isDeepStrictEqual(shownOf(checked), shownOf(outcome))) return outcome;
