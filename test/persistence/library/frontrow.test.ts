@@ -76,6 +76,34 @@ test("two calls for the best places at once → each gets its own, as they are h
   expect(await ask("dan", 1)).toMatchObject({ ok: false, code: "NOTHING_SUITABLE" });
 });
 
+test("what can be had of a selection → held in one hold, with the refused objects and places on sale", async () => {
+  const office = await BoxOffice.open();
+  const { frontrow, eventId } = office;
+  const [a1, a2, pit] = ["A1", "A2", "Pit"].map((label) => office.labels.idOf(label));
+  await frontrow.sellDirectly(eventId, { seats: [{ id: a2! }] });
+  const groupOfSeats = [{ id: pit!, capacity: 100_000 }];
+  const seats = [{ id: a1! }, { id: a2! }];
+  const ask = frontrow.lockBestEffort(eventId, { sessionId: "ann", seats, groupOfSeats });
+  // The program may use its list again at once.
+  seats.length = 0;
+  const { sequence, ...held } = valueOf(await ask);
+  expect(held).toMatchObject({
+    seats: [{ id: a1, state: "LOCKED", fence: sequence }],
+    areas: [],
+    groupOfSeats: [],
+    refused: [
+      { field: "seats[1].id", code: "SOLD", alternatives: expect.any(Array) },
+      { field: "groupOfSeats[0].capacity", available: expect.any(Number) },
+    ],
+  });
+  const again = { sessionId: "ann", seats: [{ id: a1! }] };
+  expect(await frontrow.lockBestEffort(eventId, again)).toMatchObject({
+    ok: false,
+    code: "INVENTORY_NOT_AVAILABLE",
+    errors: [{ code: "HELD_BY_THIS_SESSION" }],
+  });
+});
+
 test("a refusal is a result with the name of its code and every refused object", async () => {
   const office = await BoxOffice.open();
   const { frontrow, eventId } = office;

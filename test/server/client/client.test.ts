@@ -34,6 +34,11 @@ test("each call has its result, in the types of the client", async () => {
   expect(await client.unblock({ eventId, seats: booking("", "A4").seats })).toEqual(OK);
   expect(await client.lock(booking("eve", "A2"))).toEqual(OK);
   const { eventId: _, ...held } = booking("eve", "A2");
+  const partial = await client.lockBestEffort({ eventId, ...held });
+  expect(partial).toMatchObject({
+    ok: false,
+    problem: { errors: [{ code: "HELD_BY_THIS_SESSION", alternatives: expect.any(Array) }] },
+  });
   const extended = await client.extend({ eventId, ...held, seconds: 60 });
   expect(extended).toMatchObject({ ok: true, value: { seats: [{ state: "LOCKED" }], areas: [] } });
   if (extended.ok) expect(extended.value.until).toBe(extended.value.seats[0]?.expiresAt);
