@@ -29,8 +29,8 @@ export interface Ask {
   readonly body?: unknown;
   /** The key of the large organization by default. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** The body is not valid. */
-  readonly isRefused?: boolean;
+  /** Statuses of the answer; by default those of a success. */
+  readonly statuses?: readonly number[];
 }
 
 export class Stage {
@@ -62,7 +62,7 @@ export class Stage {
 
   /** @throws Error when the server refuses. @returns The answer; null when it is empty. */
   async ask<Answer = unknown>(line: string, ask: Ask = {}): Promise<Answer> {
-    const { body, headers, isRefused = false } = ask;
+    const { body, headers, statuses } = ask;
     const [method = "", target = ""] = line.split(" ");
     const sent = typeof body === "string" ? body : JSON.stringify(body);
     const response = await fetch(new URL(target, this.#url), {
@@ -72,9 +72,8 @@ export class Stage {
       ...(body === undefined ? {} : { body: sent }),
     });
     const text = await response.text();
-    // A call may ignore what others refuse, or not come as far.
-    const isExpected = response.status < (isRefused ? 500 : 400);
-    if (!isExpected) throw new Error(`${line}: ${text.slice(0, 1_000)}`);
+    const isExpected = statuses?.includes(response.status) ?? response.status < 400;
+    if (!isExpected) throw new Error(`${line}: ${response.status} ${text.slice(0, 1_000)}`);
     const isJson = response.headers.get("Content-Type")?.includes("json") === true;
     return (isJson ? JSON.parse(text) : null) as Answer;
   }
