@@ -3,17 +3,25 @@
  * would run it: by the test that `RUN_BY` names, or here. A recipe is a block of code meant to be run
  * or sent; pictures and answers are not.
  */
-import { execFile } from "node:child_process";
-import { existsSync, lstatSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { execFile, spawn } from "node:child_process";
+import { createHmac } from "node:crypto";
+import { existsSync, lstatSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { promisify } from "node:util";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { CommandClient } from "../server/client/client.ts";
 import { CommandClient as JsonClient, JSON_PROTOCOL } from "./server/commands/client.ts";
 import { missingRoot, describeUnless } from "./support/programs.ts";
-import { begun, ROOT, sleep, startServer, temporaryFolder } from "./support/server-process.ts";
+import {
+  begun,
+  quietPort,
+  ROOT,
+  sleep,
+  startServer,
+  temporaryFolder,
+} from "./support/server-process.ts";
 
 const GUIDE = "server/docs/guide";
 const PAGES = [
@@ -76,9 +84,15 @@ const RUN_HERE = [
   "holds.md 7",
   "holds.md 8",
   "holds.md 9",
+  "on-sale.md 1",
+  "on-sale.md 2",
+  "on-sale.md 3",
+  "on-sale.md 4",
+  "on-sale.md 5",
   "webhooks.md 1",
   "webhooks.md 2",
   "webhooks.md 5",
+  "webhooks.md 6",
 ];
 
 /** By pattern of recipes: file and title of the test that runs them. */
@@ -161,13 +175,16 @@ test("every recipe is run once, and every runner exists", () => {
     }
   }
   const notRun = Object.keys(NOT_RUN).length;
-  expect([recipes.length - notRun, notRun]).toEqual([92, 3]);
+  expect([recipes.length - notRun, notRun]).toEqual([98, 3]);
 });
 
 const TOKEN = "a-token-of-your-own";
 const [, ...FIRST_SALE] = [...BLOCKS.keys()].filter((name) => name.startsWith("first-sale.md "));
 /** From the variables to the event on sale. */
 const SET_UP = FIRST_SALE.slice(0, 4).map((name) => BLOCKS.get(name)!);
+
+/** The variables and functions of the page, and the command `frontrow`. */
+const FIRST_SALE_TOOLS = `${SET_UP[0]!}PATH=${path.join(ROOT, "dist")}:$PATH\n`;
 
 /** A shop that follows the guide: a server with the event of the first sale. */
 class Reader {
@@ -279,6 +296,46 @@ function served(commands: string, cwd: string, env: Readonly<Record<string, stri
   return begun(commands.replace(/^frontrow /m, "exec $&"), own, cwd);
 }
 
+interface Held {
+  readonly seats: readonly {
+    readonly id: number;
+    readonly fence: number;
+    readonly expiresAt: string;
+  }[];
+}
+
+/** The receiver of the guide, as a process on a port of its own. */
+class Receiver {
+  readonly #port = quietPort();
+  readonly url = `http://127.0.0.1:${this.#port}/`;
+  output = "";
+
+  async start(program: string, secret: string): Promise<void> {
+    const file = path.join(temporaryFolder(), "receiver.mjs");
+    writeFileSync(file, program.replace("9000", String(this.#port)));
+    const env = { ...process.env, WEBHOOK_SECRET: secret };
+    const child = spawn(process.execPath, [file], { env, stdio: ["ignore", "pipe", "inherit"] });
+    onTestFinished(() => void child.kill());
+    child.stdout.on("data", (text: Buffer) => (this.output += text.toString()));
+    const isUp = () => fetch(this.url).then(Boolean, () => false);
+    await vi.waitUntil(isUp, { timeout: 20_000 });
+  }
+
+  /** Signed as Standard Webhooks describes. @returns The status of the answer. */
+  async send(id: string, secret: string, nowMs: number): Promise<number> {
+    const body = '{"type":"test"}';
+    const time = Math.floor(nowMs / 1_000);
+    const key = Buffer.from(secret.replace("whsec_", ""), "base64");
+    const signature = createHmac("sha256", key).update(`${id}.${time}.${body}`).digest("base64");
+    const headers = {
+      "webhook-id": id,
+      "webhook-timestamp": String(time),
+      "webhook-signature": `v1,${signature}`,
+    };
+    return (await fetch(this.url, { method: "POST", headers, body })).status;
+  }
+}
+
 /** An address that takes deliveries. */
 async function receiver(): Promise<string> {
   const server = createServer((_, response) => void response.writeHead(204).end());
@@ -354,7 +411,45 @@ test("the recipes of the pages → the answers that the pages give", async () =>
   const [tried] = await reader.curl("webhooks.md 2");
   expect(tried).toMatchObject({ status: 204, error: null });
   expect(membersOf(tried)).toEqual(membersOf(JSON.parse(BLOCKS.get("webhooks.md 3")!)));
-  expect(await reader.curl("webhooks.md 5")).toEqual([{ due: 0 }]);
+  expect(await reader.curl("webhooks.md 6")).toEqual([{ due: 0 }]);
+});
+
+test("the recipes of an on-sale → a rehearsal, rules, best places, a longer hold, its sale", async () => {
+  const reader = await Reader.start("");
+  const rehearsal = await reader.shell(FIRST_SALE_TOOLS + reader.block("on-sale.md 1"));
+  expect(rehearsal).toMatch(/^check: /m);
+  const [rules] = await reader.curl("on-sale.md 2");
+  const effective = { orphanMode: "lenient", orphanUntilSold: 90, heldPerSession: 6 };
+  expect(rules).toMatchObject({ effective });
+  await reader.curl("holds.md 1");
+  const held = (await reader.book("best", reader.block("on-sale.md 3"))) as Held;
+  expect(held.seats).toHaveLength(2);
+  const { fence, expiresAt } = held.seats[0]!;
+  const ofHold = (name: string, hold: number) =>
+    BLOCKS.get(name)!
+      .replace(": 44", `: ${hold}`)
+      .replaceAll(/: 1([67])\b/g, (_, digit) => `: ${held.seats[Number(digit) - 6]!.id}`);
+  const { until } = (await reader.book("extend", ofHold("on-sale.md 4", fence))) as {
+    until: string;
+  };
+  expect(until >= expiresAt).toBe(true);
+  expect(await reader.book("sale", ofHold("on-sale.md 5", fence + 1))).toMatchObject({
+    errors: [{ code: "HELD_BY_ANOTHER_SESSION" }, { code: "HELD_BY_ANOTHER_SESSION" }],
+  });
+  expect(await reader.book("sale", ofHold("on-sale.md 5", fence))).toBe(true);
+});
+
+test("the receiver of the guide → takes signed deliveries, refuses others and old ones", async () => {
+  const hook = new Receiver();
+  const reader = await Reader.start(hook.url);
+  const [{ id, secret }] = (await reader.curl("webhooks.md 1")) as [{ id: number; secret: string }];
+  await hook.start(reader.block("webhooks.md 5"), secret);
+  reader.webhook = String(id);
+  expect(await reader.curl("webhooks.md 2")).toMatchObject([{ status: 204 }]);
+  expect(hook.output).toContain('"type":"test"');
+  expect(await hook.send("msg_1", "wrong", Date.now())).toBe(401);
+  expect(await hook.send("msg_2", secret, Date.now())).toBe(204);
+  expect(await hook.send("msg_3", secret, Date.now() - 600_000)).toBe(401);
 });
 
 test("the recipes about cells and clusters → two cells, a map, a move, and equal logs", async () => {

@@ -121,6 +121,7 @@ export const SOURCES: readonly Source[] = [
   { group: "Guide", file: `${GUIDE}/v1.md`, path: "/docs/v1" },
   { group: "Guide", file: `${GUIDE}/library.md`, path: "/docs/library" },
   { group: "Operation", file: `${GUIDE}/going-live.md`, path: "/docs/going-live" },
+  { group: "Operation", file: `${GUIDE}/on-sale.md`, path: "/docs/on-sale" },
   { group: "Operation", file: "server/OPERATING.md", path: "/docs/operating" },
   { group: "Operation", file: "server/docs/scale.md", path: "/docs/scale" },
   { group: "Operation", file: `${GUIDE}/architecture.md`, path: "/docs/architecture" },

@@ -43,7 +43,7 @@ function namesIn(expr: string) {
   return { metrics, labels };
 }
 
-test("each metric and label of the dashboard and the alerts exists on a real server", async () => {
+test("each metric and label of dashboard, alerts and the page about on-sales exists on a real server", async () => {
   const server = await startServer({ args: ["--demo"] });
   await fetch(`${server.url}/healthz`);
   const text = await (await fetch(`${server.url}/metrics`)).text();
@@ -68,6 +68,10 @@ test("each metric and label of the dashboard and the alerts exists on a real ser
     ).toEqual([]);
   }
   expect(known.has("frontrow_no_such_metric")).toBe(false);
+  const page = readFileSync("server/docs/guide/on-sale.md", "utf8");
+  const named = [...page.matchAll(/`((?:frontrow|nodejs)_\w+)`/g)].map(([, name]) => name!);
+  expect(named.length).toBeGreaterThan(6);
+  expect(named.filter((name) => !known.has(name))).toEqual([]);
 });
 
 describeWith(["promtool"], "promtool", () => {
