@@ -3,6 +3,8 @@ import type { Shape } from "../../engine/schema.ts";
 import {
   AREA_COUNTS,
   AUDIT_TRAIL,
+  BEST,
+  BOOKED,
   ERROR_DETAIL,
   LOGIN_FAILURE,
   PARTIAL_LOCK,
@@ -12,9 +14,11 @@ import {
 import { PAGEABLE, SORT } from "../api/page.ts";
 import { readPackageFile } from "./package-files.ts";
 
-/** Objects that are only parts of others. */
+/** Objects that are parts of others, or share parts with later ones. */
 const SHARED: Readonly<Record<string, Shape>> = {
   ErrorDetail: ERROR_DETAIL,
+  Booked: BOOKED,
+  Best: BEST,
   PartialLock: PARTIAL_LOCK,
   Problem: PROBLEM,
   LoginFailure: LOGIN_FAILURE,

@@ -66,8 +66,8 @@ const KINDS = Object.keys(BOOKING_COMMANDS) as readonly BookingKind[];
 const CHECKED = [...KINDS, "extend", "best"] as const;
 const CALL = { shape: oneOf(CHECKED), description: "The booking call to check.", required: true };
 
-/** Calls with a representation of the booked objects. */
-const SHOWN: ReadonlySet<BookingKind> = new Set(["lock", "sale", "directsale"]);
+/** Calls with a representation of the booked objects, beside a lock. */
+const SHOWN: ReadonlySet<BookingKind> = new Set(["sale", "directsale"]);
 
 const BEST_EFFORT = "best-effort";
 const MODE = {
