@@ -4,11 +4,21 @@
  */
 import { assert, unreachable } from "./assert.ts";
 import type { CatalogPut, EventRow, OrganizationRow } from "./catalog.ts";
+import { Door } from "./inventory/door.ts";
 import { Partition } from "./inventory/partition.ts";
 import { LayoutChange } from "./inventory/partitions.ts";
+import { NONE } from "./constants.ts";
 import { buildLayout } from "./layout/layout.ts";
 import { plainDocument } from "./layout/packed.ts";
-import { type CatalogRecord, type LogRecord, RecordType } from "./records.ts";
+import { MOVES, SeatState } from "./inventory/states.ts";
+import {
+  type CatalogRecord,
+  DoorAct,
+  type DoorRecord,
+  type LogRecord,
+  type MoveRecord,
+  RecordType,
+} from "./records.ts";
 import type { State } from "./state.ts";
 
 /**
@@ -18,7 +28,7 @@ import type { State } from "./state.ts";
 export function apply(state: State, record: LogRecord, timeMs: number, sequence: number): void {
   switch (record.type) {
     case RecordType.MOVE:
-      return state.partitionAt(record.partition).move(record, timeMs, sequence);
+      return applyMove(state, record, timeMs, sequence);
     case RecordType.PRICE:
       return state.partitionAt(record.partition).assignPrices(record, timeMs);
     case RecordType.EXTENSION:
@@ -27,8 +37,53 @@ export function apply(state: State, record: LogRecord, timeMs: number, sequence:
       return state.partitionAt(record.partition).arrive(record, timeMs);
     case RecordType.CATALOG:
       return applyCatalog(state, record, timeMs);
+    case RecordType.DOOR:
+      return applyDoor(state, record, timeMs);
     default:
       return unreachable(record);
+  }
+}
+
+function applyMove(state: State, record: MoveRecord, timeMs: number, sequence: number): void {
+  const partition = state.partitionAt(record.partition);
+  const door = state.doors.size === 0 ? undefined : state.doors.get(record.partition);
+  if (door !== undefined && MOVES[record.move].to === SeatState.SOLD) sell(door, partition, record);
+  partition.move(record, timeMs, sequence);
+  if (record.visitor === undefined) return;
+  assert(door !== undefined, "a visitor has a door");
+  const { fence } = partition.holds.get(record.hold);
+  door.lock(record.visitor, fence, record.session, partition);
+}
+
+/** Seats and places sold out of holds count for their visitors, for good. */
+function sell(door: Door, partition: Partition, { seats, areas }: MoveRecord): void {
+  for (const seat of seats) {
+    const slot = partition.holdOf(seat);
+    if (slot !== NONE) door.sell(partition.holds.get(slot).fence, 1);
+  }
+  for (let i = 0; i < areas.length; i += 3) {
+    const slot = areas[i + 1]!;
+    if (slot !== NONE) door.sell(partition.holds.get(slot).fence, areas[i + 2]!);
+  }
+}
+
+function applyDoor(state: State, { partition, step }: DoorRecord, timeMs: number): void {
+  const door = state.doors.get(partition);
+  assert(door !== undefined, "a step is of a door");
+  switch (step.act) {
+    case DoorAct.JOIN:
+      if (step.visitor === door.count) state.doors.visitorCount += 1;
+      return door.join(step.visitor, step.entry, timeMs);
+    case DoorAct.OPEN:
+      return door.open(step.seed, step.order, timeMs);
+    case DoorAct.INVITE:
+      return door.invite(step.through, step.untilMs, timeMs);
+    case DoorAct.ENTER:
+      return door.enter(step.visitor, step.untilMs, step.seconds);
+    case DoorAct.END:
+      return door.end(step.visitors, timeMs);
+    default:
+      return unreachable(step);
   }
 }
 
@@ -50,6 +105,8 @@ function applyCatalog(state: State, record: CatalogRecord, timeMs: number): void
 
 function applyPut(state: State, put: CatalogPut, timeMs: number): void {
   if (put.table === "events") putPartition(state, put.row, timeMs);
+  if (put.table === "events") putDoor(state, put.row, timeMs);
+  if (put.table === "organizations") restartDoors(state, put.row, timeMs);
   state.catalog.put(put);
   if (put.table !== "layouts") return;
   const { id, document } = put.row;
@@ -88,9 +145,34 @@ function putPartition(state: State, event: EventRow, timeMs: number): void {
   }
 }
 
-function removePartition({ catalog, partitions }: State, eventId: string): void {
+/** Creates, changes or ends the door of the event, before its row is stored. */
+function putDoor({ catalog, doors }: State, event: EventRow, timeMs: number): void {
+  const { door: row, partition } = event;
+  const door = doors.get(partition);
+  if (row === undefined) {
+    doors.delete(partition);
+  } else if (door?.id !== row.id) {
+    doors.set(partition, new Door(row));
+  } else {
+    door.configure(row, timeMs);
+    const isPublished = event.status === "PUBLISHED";
+    if (isPublished && catalog.events.get(event.id)?.status !== "PUBLISHED") door.restart(timeMs);
+  }
+}
+
+/** A door that is disabled for booking is paused. To be called before the row is stored. */
+function restartDoors({ catalog, doors }: State, after: OrganizationRow, timeMs: number): void {
+  if (doors.size === 0 || !after.bookingEnabled) return;
+  if (!isSwitched(catalog.organizations.get(after.id), after)) return;
+  for (const [partition, door] of doors) {
+    if (catalog.eventOf(partition)?.organizationId === after.id) door.restart(timeMs);
+  }
+}
+
+function removePartition({ catalog, partitions, doors }: State, eventId: string): void {
   const event = catalog.events.get(eventId);
   assert(event !== undefined, "only an existing event is removed");
+  doors.delete(event.partition);
   const isRemoved = partitions.delete(event.partition);
   assert(isRemoved, "a removed event has a partition");
 }
@@ -108,8 +190,8 @@ function removePrice(state: State, priceId: number, timeMs: number): void {
 /** The change of an event by a catalog record, as it is shown. */
 export type CatalogCall = "prices" | "deleteprice" | "layout" | "event" | "deleteevent";
 
-/** `switch` is of `bookingEnabled`. */
-type Effect = CatalogCall | "switch";
+/** `switch` is of `bookingEnabled`; a `door` is not shown with the event. */
+type Effect = CatalogCall | "switch" | "door";
 
 /** Each event changed by a row, in the order of the rows; an event may come again. */
 function* effectsOf(
@@ -127,6 +209,7 @@ function* effectsOf(
   }
   for (const { table, row, isUnshown } of puts) {
     if (table === "events" && isUnshown !== true) yield [row, "event"];
+    if (table === "events" && isUnshown === true) yield [row, "door"];
     if (table === "layouts") for (const event of ofSchema(row.id)) yield [event, "layout"];
     const event = table === "prices" && events.get(row.eventId);
     if (event) yield [event, "prices"];
@@ -145,6 +228,7 @@ const ON_INVENTORY: ReadonlySet<Effect> = new Set([
   "layout",
   "deleteprice",
   "event",
+  "door",
 ]);
 
 /**
@@ -157,7 +241,8 @@ export function affectedPartitions(state: State, record: LogRecord): readonly nu
   if (record.type !== RecordType.CATALOG) return [record.partition];
   const affected: number[] = [];
   for (const [{ partition }, effect] of effectsOf(state, record)) {
-    if (ON_INVENTORY.has(effect)) affected.push(partition);
+    const isPaused = effect === "switch" && state.doors.has(partition);
+    if (ON_INVENTORY.has(effect) || isPaused) affected.push(partition);
   }
   return affected;
 }
@@ -171,8 +256,10 @@ export function replacedPartitions(state: State, record: CatalogRecord): readonl
   for (const [{ partition }, effect] of effectsOf(state, record)) {
     if (ON_INVENTORY.has(effect) && !firstOf.has(partition)) firstOf.set(partition, effect);
   }
-  const isReplaced = (effect: Effect) => effect === "deleteevent" || effect === "layout";
-  return [...firstOf].flatMap(([partition, effect]) => (isReplaced(effect) ? [partition] : []));
+  // A door stays when the layout changes, and goes on.
+  const isReplaced = ([partition, effect]: readonly [number, Effect]) =>
+    effect === "deleteevent" || (effect === "layout" && !state.doors.has(partition));
+  return [...firstOf].flatMap((one) => (isReplaced(one) ? [one[0]] : []));
 }
 
 /**
@@ -185,7 +272,7 @@ export function changedEvents(
 ): ReadonlyMap<number, CatalogCall> {
   const changed = new Map<number, CatalogCall>();
   for (const [{ partition }, effect] of effectsOf(state, record)) {
-    if (changed.get(partition) === "deleteevent") continue;
+    if (changed.get(partition) === "deleteevent" || effect === "door") continue;
     changed.set(partition, effect === "switch" ? "event" : effect);
   }
   return changed;
@@ -194,6 +281,7 @@ export function changedEvents(
 /** Notes the record as the last one of its changed events. Cost: as `changedEvents`. */
 export function noteSequence(state: State, sequence: number, record: LogRecord): void {
   const { sequences } = state;
+  if (record.type === RecordType.DOOR) return;
   if (record.type !== RecordType.CATALOG) {
     sequences.set(record.partition, sequence);
     return;

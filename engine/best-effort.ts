@@ -13,6 +13,7 @@ import {
   objectOf,
 } from "./booking.ts";
 import { command } from "./command.ts";
+import { NONE } from "./constants.ts";
 import { RecordType } from "./records.ts";
 import {
   type Decision,
@@ -48,7 +49,7 @@ function decideBestEffort(
   timeMs: number,
 ): Decision<PartialLock> {
   const { caller, body } = given;
-  const checked = checkBooking(state, given, LOCK_RULES);
+  const checked = checkBooking(state, given, timeMs, LOCK_RULES);
   if (isRefused(checked)) return checked;
   const rest = new Rest(body);
   let first: Refusal | null = null;
@@ -59,7 +60,7 @@ function decideBestEffort(
     if (rest.isEmpty) return refuse(first.refused, first.detail, rest.refused);
     inventory = judge(state, checked, rest);
   }
-  const { event, holdType } = checked;
+  const { event, holdType, visitor } = checked;
   const { seats, groupOfSeats } = rest.selection;
   const hold = newHold(state.partitionOf(event), holdType!, timeMs);
   return grant(
@@ -72,6 +73,7 @@ function decideBestEffort(
       session: body.sessionId ?? "",
       seats: inventory.seats,
       areas: inventory.areas,
+      ...(visitor === NONE ? {} : { visitor }),
     },
     { seats, groupOfSeats, refused: rest.refused },
   );

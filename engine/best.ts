@@ -16,6 +16,7 @@ import {
 import type { EventRow, OrganizationRow } from "./catalog.ts";
 import { command } from "./command.ts";
 import { NONE } from "./constants.ts";
+import { admit, leftOf, visitorLimit } from "./door.ts";
 import type { Block, Filter } from "./inventory/blocks.ts";
 import type { Division } from "./inventory/division.ts";
 import type { Partition } from "./inventory/partition.ts";
@@ -74,6 +75,8 @@ function decideBest(
   const closed = checkOpen(event, organization, OPEN_RULES);
   if (closed !== null) return closed;
 
+  const visitor = admit(state, event, body, timeMs);
+  if (typeof visitor === "object") return visitor;
   const partition = state.partitionOf(event);
   const { quantity } = body;
   const limits = new Allowance(
@@ -85,6 +88,10 @@ function decideBest(
   if (beyond !== null) {
     const detail = "The places would be more than may be held; nothing was changed.";
     return refuse(Result.INVENTORY_NOT_AVAILABLE, detail, [beyond]);
+  }
+  if (quantity > leftOf(state, event, visitor)) {
+    const detail = "The places would be more than the visitor may take; nothing was changed.";
+    return refuse(Result.INVENTORY_NOT_AVAILABLE, detail, [visitorLimit("quantity", quantity)]);
   }
   const wish = wishOf(state, event, organization, body);
   const match = find(partition, wish);
@@ -102,6 +109,7 @@ function decideBest(
     session: body.sessionId ?? "",
     seats: Uint32Array.from(seats),
     areas: area === NONE ? new Uint32Array(0) : Uint32Array.of(area, hold.hold, quantity),
+    ...(visitor === NONE ? {} : { visitor }),
   };
   return grant(record, {
     together: match.together,
@@ -277,6 +285,8 @@ export const BEST_COMMANDS = {
       Result.EVENT_ACCESS_DENIED,
       Result.ORGANIZATION_DISABLED,
       Result.EVENT_NOT_PUBLISHED,
+      Result.ADMISSION_REQUIRED,
+      Result.ADMISSION_INVALID,
       Result.INVENTORY_NOT_AVAILABLE,
       Result.NOTHING_SUITABLE,
     ],

@@ -1,12 +1,16 @@
 /** The shapes of command bodies, and their derived types. */
 import {
+  ADMISSION_LENGTH_MAX,
   BEST_GROUPS_MAX,
   BEST_PRICES_MAX,
   BEST_QUANTITY_MAX,
+  CLAIM_SECONDS_MAX,
   EXTENSION_SECONDS_MAX,
   HOLD_TTL_SECONDS_MAX,
   HOLD_TYPE_LENGTH_MAX,
   HOLD_TYPES_MAX,
+  INSIDE_SECONDS_MAX,
+  INVITED_PER_MINUTE_MAX,
   KEY_GRACE_SECONDS_MAX,
   NAME_LENGTH_MAX,
   OBJECTS_PER_REQUEST_MAX,
@@ -69,6 +73,8 @@ export type SeatChoice = TypeOf<typeof CHOICE>;
 const SESSION = text({ maxLength: SESSION_LENGTH_MAX, format: "line" });
 const FENCES = map(FENCE, OBJECTS_PER_REQUEST_MAX);
 
+const ADMISSION_TOKEN = text({ maxLength: ADMISSION_LENGTH_MAX, format: "line" });
+
 export const STATE_SELECTION = object({
   sessionId: optional(SESSION),
   seats: optional(list(CHOICE)),
@@ -83,6 +89,8 @@ export const STATE_SELECTION = object({
   all: OPTIONAL_FLAG,
   /** By id of a seat or an area. */
   priceIds: optional(map(integer(), OBJECTS_PER_REQUEST_MAX)),
+  /** LOCK: the token of a visitor, where the event has a door. */
+  admission: optional(ADMISSION_TOKEN),
 });
 /**
  * Objects of a booking call, each once: `seats`, and places of areas in `groupOfSeats`, at most
@@ -123,6 +131,7 @@ export const BEST_REQUEST = object({
   holdType: optional(text(HOLD_TYPE_LIMITS)),
   fence: optional(FENCE),
   fences: optional(FENCES),
+  admission: optional(ADMISSION_TOKEN),
 });
 /**
  * Wishes for the best places: `quantity` seats together, or places of an area that
@@ -357,6 +366,23 @@ export const EVENT_RULES = object({
  * goes with `orphanMode`. A limit of 0 is none.
  */
 export type EventRulesBody = TypeOf<typeof EVENT_RULES>;
+
+export const ADMISSION = object({
+  opensAt: LOCAL_DATE_TIME,
+  perMinute: integer({ minimum: 1, maximum: INVITED_PER_MINUTE_MAX }),
+  maxInside: optional(integer({ minimum: 1, maximum: ORGANIZATION_LIMIT_MAX })),
+  claimSeconds: optional(integer({ minimum: 5, maximum: CLAIM_SECONDS_MAX })),
+  insideSeconds: optional(integer({ minimum: 5, maximum: INSIDE_SECONDS_MAX })),
+  seatsPerVisitor: optional(integer({ minimum: 1, maximum: OBJECTS_PER_REQUEST_MAX })),
+  draw: OPTIONAL_FLAG,
+  paused: OPTIONAL_FLAG,
+  exemptHoldTypes: optional(
+    list(text({ minLength: 1, ...HOLD_TYPE_LIMITS }), { maxItems: HOLD_TYPES_MAX }),
+  ),
+  shop: optional(text({ minLength: 1, maxLength: URL_LENGTH_MAX, format: "line" })),
+});
+/** The settings of a door: all of them. Those that are left out get their defaults. */
+export type AdmissionBody = TypeOf<typeof ADMISSION>;
 
 const HOLD_TYPE = object({
   name: text({ minLength: 1, ...HOLD_TYPE_LIMITS }),

@@ -11,6 +11,7 @@ import {
 } from "./bodies.ts";
 import type { EventRow, HoldTypeRow, OrganizationRow, PriceRow } from "./catalog.ts";
 import { command } from "./command.ts";
+import { admit, leftOf, visitorLimit } from "./door.ts";
 import { AREA_CAPACITY_MAX, NONE, OBJECTS_PER_REQUEST_MAX } from "./constants.ts";
 import { type Holds, SlotHeap } from "./inventory/holds.ts";
 import type { Partition } from "./inventory/partition.ts";
@@ -54,9 +55,9 @@ function decideBooking(
   timeMs: number,
   rules: BookingRules,
 ): Decision<boolean> {
-  const checked = checkBooking(state, { caller, eventId, body }, rules);
+  const checked = checkBooking(state, { caller, eventId, body }, timeMs, rules);
   if (isRefused(checked)) return checked;
-  const { event, holdType } = checked;
+  const { event, holdType, visitor } = checked;
   const partition = state.partitionOf(event);
   const isOfSession = takesAll(body, rules);
   if (isOfSession && partition.holds.heldBy(body.sessionId!, 1) === 0) {
@@ -70,21 +71,19 @@ function decideBooking(
     return grant(null, true);
   }
   const hold = holdType === undefined ? NO_HOLD : newHold(partition, holdType, timeMs);
-  return grant(
-    {
-      type: RecordType.MOVE,
-      actor: caller.actor,
-      partition: event.partition,
-      move,
-      hold: hold.hold,
-      expiresAtMs: hold.expiresAtMs,
-      session: body.sessionId ?? "",
-      holdType: rules.move === Move.DIRECT_SALE ? (body.holdType ?? "") : hold.holdType,
-      seats,
-      areas,
-    },
-    true,
-  );
+  const record: MoveRecord = {
+    type: RecordType.MOVE,
+    actor: caller.actor,
+    partition: event.partition,
+    move,
+    hold: hold.hold,
+    expiresAtMs: hold.expiresAtMs,
+    session: body.sessionId ?? "",
+    holdType: rules.move === Move.DIRECT_SALE ? (body.holdType ?? "") : hold.holdType,
+    seats,
+    areas,
+  };
+  return grant(visitor === NONE ? record : { ...record, visitor }, true);
 }
 
 /** A valid request of the event's owner, while the event takes it. */
@@ -93,12 +92,15 @@ export interface CheckedBooking {
   readonly event: EventRow;
   /** Undefined for another command than a lock. */
   readonly holdType: HoldTypeRow | undefined;
+  /** Of a lock under the token of a visitor; otherwise NONE. */
+  readonly visitor: number;
 }
 
 /** The checks before those of the inventory. */
 export function checkBooking(
   state: State,
   { caller, eventId, body }: BookingCommand,
+  timeMs: number,
   rules: BookingRules,
 ): CheckedBooking | Refusal {
   const organization = callersOrganization(state, caller);
@@ -109,13 +111,16 @@ export function checkBooking(
   if (errors.length > 0) return refuseInvalid(errors);
   const event = ownEvent(state, caller, eventId);
   if (event === null) return refuseEvent();
-  return checkOpen(event, organization, rules) ?? { organization, event, holdType };
+  const closed = checkOpen(event, organization, rules);
+  if (closed !== null) return closed;
+  const visitor = rules.needsAdmission ? admit(state, event, body, timeMs) : NONE;
+  return typeof visitor === "object" ? visitor : { organization, event, holdType, visitor };
 }
 
 /** State, then limits on holds, then single seats left alone: the first that refuses answers. */
 export function judgeInventory(
   state: State,
-  { organization, event }: CheckedBooking,
+  { organization, event, visitor }: CheckedBooking,
   selection: StateSelection,
   rules: BookingRules,
 ): Inventory | Decision<boolean> {
@@ -127,6 +132,8 @@ export function judgeInventory(
   if (rules.move === Move.LOCK) {
     const beyond = findBeyondLimits(partition.holds, limitsOf(organization, event), selection);
     if (beyond.length > 0) return refuseInventory(rules, beyond);
+    const tooMany = findBeyondVisitor(leftOf(state, event, visitor), selection);
+    if (tooMany.length > 0) return refuseInventory(rules, tooMany);
   }
   const mode = rules.preventsOrphans ? orphanModeNow(organization, event, partition) : "off";
   if (mode === "off") return inventory;
@@ -267,6 +274,8 @@ export interface BookingRules {
   readonly needsSalesControl: boolean;
   /** Refused with EVENT_NOT_PUBLISHED unless the event is published. */
   readonly needsPublished: boolean;
+  /** Asks for a token where the event has a door. */
+  readonly needsAdmission: boolean;
   /** Subject to orphan seat prevention when the organization has it on. */
   readonly preventsOrphans: boolean;
   /** Acts only on holds of the session in the request, if there is one. */
@@ -285,6 +294,7 @@ export const PLAIN_BOOKING: Omit<BookingRules, "move"> = {
   moveToBlocked: null,
   needsSalesControl: false,
   needsPublished: false,
+  needsAdmission: false,
   preventsOrphans: false,
   respectsSession: false,
   otherFence: null,
@@ -307,6 +317,7 @@ export function refusalsOf<const E extends Exceptions>(exceptions: E) {
     Result.ORGANIZATION_DISABLED,
     ...when("needsSalesControl", [Result.SALES_CONTROL_REQUIRED]),
     ...when("needsPublished", [Result.EVENT_NOT_PUBLISHED]),
+    ...when("needsAdmission", [Result.ADMISSION_REQUIRED, Result.ADMISSION_INVALID]),
     Result.INVENTORY_NOT_AVAILABLE,
     ...when("preventsOrphans", [Result.ORPHAN_SEAT]),
   ];
@@ -330,6 +341,7 @@ const STALE_FENCE = "STALE_FENCE";
 const LOCK_EXCEPTIONS = {
   moveFromBlocked: Move.LOCK_WITH_BLOCKED,
   needsPublished: true,
+  needsAdmission: true,
   preventsOrphans: true,
   guardsPrices: true,
 } as const;
@@ -837,6 +849,26 @@ function findBeyondLimits(
     limits.take(capacity!, `groupOfSeats[${i}].capacity`, capacity!),
   );
   return [...ofSeats, ...ofAreas].filter((error) => error !== null);
+}
+
+/**
+ * The requested objects beyond what the visitor of a door may take: in the order of the request,
+ * those for which nothing is left.
+ */
+function findBeyondVisitor(left: number, selection: StateSelection): readonly FieldError[] {
+  if (left === Infinity) return NO_ERRORS;
+  const { seats, areas } = choicesOf(selection);
+  const errors: FieldError[] = [];
+  let rest = left;
+  const take = (places: number, field: string, rejectedValue: number) => {
+    if (places <= rest) rest -= places;
+    else errors.push(visitorLimit(field, rejectedValue));
+  };
+  for (const [i, { id }] of seats.entries()) take(1, `seats[${i}].id`, id);
+  for (const [i, { capacity }] of areas.entries()) {
+    take(capacity!, `groupOfSeats[${i}].capacity`, capacity!);
+  }
+  return errors;
 }
 
 /** Remaining hold quota of a session and its event. */

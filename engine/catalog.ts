@@ -241,6 +241,26 @@ export interface EventRow {
   readonly seriesId: number | null;
   /** Its own rules; absent without any. */
   readonly rules?: EventRules;
+  /** Its door; absent without one. */
+  readonly door?: DoorRow;
+}
+
+/** The settings of a door. */
+export interface DoorRow {
+  /** Another door of the same event has another id. */
+  readonly id: number;
+  /** Milliseconds since 1970, as all times. */
+  readonly opensAtMs: number;
+  readonly perMinute: number;
+  readonly maxInside: number | null;
+  readonly claimSeconds: number;
+  readonly insideSeconds: number;
+  readonly seatsPerVisitor: number | null;
+  readonly draw: boolean;
+  readonly paused: boolean;
+  readonly exemptHoldTypes: readonly string[];
+  /** SHA-256 of the seed, in hexadecimal. */
+  readonly commitment: string;
 }
 
 export interface PriceRow {

@@ -10,6 +10,7 @@ import { CALLER, type CommandWith } from "./bodies.ts";
 import { BEST_COMMANDS } from "./best.ts";
 import { BEST_EFFORT_COMMANDS } from "./best-effort.ts";
 import { BOOKING_COMMANDS } from "./booking.ts";
+import { DOOR_COMMANDS } from "./door.ts";
 import { EXTEND_COMMANDS } from "./extend.ts";
 import { bytesOfRow, type Catalog, type CatalogPut } from "./catalog.ts";
 import { ACCOUNT_COMMANDS, KEY_COMMANDS } from "./catalog/accounts.ts";
@@ -57,6 +58,7 @@ export const COMMANDS = {
   ...EXTEND_COMMANDS,
   ...BEST_COMMANDS,
   ...BEST_EFFORT_COMMANDS,
+  ...DOOR_COMMANDS,
 };
 
 export type CommandKind = keyof typeof COMMANDS;

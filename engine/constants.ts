@@ -62,9 +62,21 @@ export const URL_LENGTH_MAX = 2_048;
 /** Grace time of the old secret of a webhook beside the new one, unless the caller says. */
 export const SECRET_GRACE_SECONDS = 86_400;
 
+/** Visitors of one door. */
+export const VISITORS_MAX = 2_000_000;
+/** Places of one door that wait or are to be passed over. Who comes back takes another one. */
+export const PLACES_WAITING_MAX = 4_000_000;
+export const INVITED_PER_MINUTE_MAX = 600_000;
+/** Characters of an admission token; one has less than 400. */
+export const ADMISSION_LENGTH_MAX = 1_024;
+/** The longest time of an invitation, and of an admission. */
+export const CLAIM_SECONDS_MAX = 3_600;
+export const INSIDE_SECONDS_MAX = 86_400;
+
 /** "No such index": the largest unsigned 32-bit integer. */
 export const NONE = 0xffff_ffff;
 
+assert(VISITORS_MAX <= PLACES_WAITING_MAX, "everybody may wait");
 assert(SEATS_PER_LAYOUT_MAX < NONE, "a seat index is never NONE");
 assert(PRICES_PER_EVENT_MAX <= 0xffff, "a price slot fits into sixteen bits");
 assert(AREA_CAPACITY_MAX <= 0x7fff_ffff, "the counters of an area are signed 32-bit integers");

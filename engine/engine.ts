@@ -9,6 +9,7 @@
 import { apply, noteSequence } from "./apply.ts";
 import { assert, Broken } from "./assert.ts";
 import { expireHold } from "./booking.ts";
+import { nextDoorRecord } from "./door.ts";
 import type { EventRow } from "./catalog.ts";
 import { type AnswerOf, type CommandKind, type CommandOf, decide } from "./commands.ts";
 import { NONE } from "./constants.ts";
@@ -224,6 +225,23 @@ export class Engine {
       if (this.#sequence >= last) return true;
     }
     return false;
+  }
+
+  /**
+   * Ends the invitations and admissions whose time has come, and invites at the rate of each door.
+   * To be called several times a second. Cost: O(doors + visitors whose state changes).
+   */
+  serveDoors(): void {
+    for (const number of this.state.doors.keys()) this.serveDoor(number);
+  }
+
+  /** As `serveDoors`, for one door. @param number - Of the partition of its event. */
+  serveDoor(number: number): void {
+    const timeMs = this.nowMs();
+    while (this.#refusalNow() === null) {
+      const record = nextDoorRecord(this.state, number, timeMs);
+      if (record === null || this.#write(record, timeMs, LogSpace.GENERAL) !== null) return;
+    }
   }
 
   /**

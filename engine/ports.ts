@@ -91,3 +91,32 @@ export interface EnginePorts {
    */
   readonly confirm?: ((done: () => void) => void) | undefined;
 }
+
+/** The content of an admission token. */
+export interface AdmissionToken {
+  /** The event. */
+  readonly aud: string;
+  readonly entry: Uint8Array;
+  readonly place: number;
+  /** Seconds since 1970. */
+  readonly exp: number;
+  /** True when the key of the door signed it. */
+  readonly isSigned: boolean;
+}
+
+/** What is derived for a door from a secret that the engine does not know. */
+export interface DoorKeys {
+  /** 32 bytes. */
+  seedOf(doorId: number): Uint8Array;
+  /** SHA-256 of the seed, in hexadecimal. */
+  commitmentOf(doorId: number): string;
+  /** @returns Null for a text that is no token. */
+  read(token: string, doorId: number): AdmissionToken | null;
+}
+
+/** Without a secret there are no doors, and no token is valid. */
+export const NO_DOOR_KEYS: DoorKeys = {
+  seedOf: () => new Uint8Array(0),
+  commitmentOf: () => "",
+  read: () => null,
+};

@@ -8,7 +8,14 @@ import type { Move } from "./inventory/states.ts";
 import type { ZoneChange } from "./layout/zones.ts";
 
 /** The log stores these codes, so they are never renumbered. */
-export const RecordType = { CATALOG: 1, MOVE: 2, PRICE: 3, EXTENSION: 4, ARRIVAL: 5 } as const;
+export const RecordType = {
+  CATALOG: 1,
+  MOVE: 2,
+  PRICE: 3,
+  EXTENSION: 4,
+  ARRIVAL: 5,
+  DOOR: 7,
+} as const;
 
 /** The cause of a record. The log stores these codes, so they are never renumbered. */
 export const ActorKind = { SYSTEM: 0, ORGANIZATION: 1, TENANT: 2, ACCOUNT: 3 } as const;
@@ -57,6 +64,8 @@ export interface MoveRecord {
    * SALE, EXPIRE) or the new hold (LOCK); NONE otherwise.
    */
   readonly areas: Uint32Array;
+  /** LOCK under an admission token: the visitor. */
+  readonly visitor?: number;
 }
 
 /** The seats and places of a move. */
@@ -104,4 +113,40 @@ export interface ExtensionRecord {
   readonly places: number;
 }
 
-export type LogRecord = CatalogRecord | MoveRecord | PriceRecord | ExtensionRecord | ArrivalRecord;
+/** The log stores these codes, so they are never renumbered. */
+export const DoorAct = { JOIN: 1, OPEN: 2, INVITE: 3, ENTER: 4, END: 5 } as const;
+
+/** A step of a door. Visitors are numbered in order of arrival, from 0. */
+export type DoorStep =
+  /** A new visitor, or one that comes back. `entry` has sixteen bytes. */
+  | { readonly act: typeof DoorAct.JOIN; readonly visitor: number; readonly entry: Uint8Array }
+  /** The door opens. `seed` has 32 bytes; `order` has the drawn visitors, the first place first. */
+  | { readonly act: typeof DoorAct.OPEN; readonly seed: Uint8Array; readonly order: Uint32Array }
+  /** Who waits at the places up to `through` is invited until then, in milliseconds since 1970. */
+  | { readonly act: typeof DoorAct.INVITE; readonly through: number; readonly untilMs: number }
+  /** `seconds` is how long the admission lasts, and `untilMs` when it ends. */
+  | {
+      readonly act: typeof DoorAct.ENTER;
+      readonly visitor: number;
+      readonly seconds: number;
+      readonly untilMs: number;
+    }
+  /** Visitors leave, or their invitation or admission has run out. */
+  | { readonly act: typeof DoorAct.END; readonly visitors: Uint32Array };
+
+/** A step of the door of one event. The event is shown as before. */
+export interface DoorRecord {
+  readonly type: typeof RecordType.DOOR;
+  readonly actor: Actor;
+  /** `EventRow.partition` of the event. */
+  readonly partition: number;
+  readonly step: DoorStep;
+}
+
+export type LogRecord =
+  | CatalogRecord
+  | MoveRecord
+  | PriceRecord
+  | ExtensionRecord
+  | ArrivalRecord
+  | DoorRecord;

@@ -1,6 +1,8 @@
 /** The whole state of the engine: the catalog, and one partition per event. */
 import { assert } from "./assert.ts";
 import { Catalog, type EventRow } from "./catalog.ts";
+import { type DoorKeys, NO_DOOR_KEYS } from "./ports.ts";
+import type { Door } from "./inventory/door.ts";
 import type { Partition } from "./inventory/partition.ts";
 import { Partitions } from "./inventory/partitions.ts";
 import { buildLayout, EMPTY_DOCUMENT, type Layout } from "./layout/layout.ts";
@@ -10,12 +12,14 @@ const EMPTY_LAYOUT = buildLayout(EMPTY_DOCUMENT);
 export const LAYOUT_SEAT_BYTES = 256;
 /** Memory of a seat of an event: 25 bytes without a hold, more with one. */
 export const EVENT_SEAT_BYTES = 64;
+/** Memory of a visitor of a door: 60 bytes, and its session and holds. */
+export const VISITOR_BYTES = 200;
 
 /** Memory quota for created rows, in bytes. It limits new commands, not the replay of a log. */
 export interface Quota {
   /** For the rows of the catalog and the seats of layouts. */
   readonly catalog: number;
-  /** For the seats of events. */
+  /** For the seats of events, and the visitors of their doors. */
   readonly events: number;
 }
 
@@ -23,6 +27,9 @@ export class State {
   readonly catalog = new Catalog();
   /** By partition number: `EventRow.partition`. */
   readonly partitions = new Partitions();
+  /** By partition number: doors of the events that have one. */
+  readonly doors = new Doors();
+  doorKeys: DoorKeys = NO_DOOR_KEYS;
   /** By partition number: the last record with an effect on the shown event. */
   readonly sequences = new Map<number, number>();
   /** By schema id: the seat index of each stored layout. */
@@ -35,7 +42,8 @@ export class State {
   get used(): Quota {
     return {
       catalog: this.catalog.bytes + this.layouts.seatCount * LAYOUT_SEAT_BYTES,
-      events: this.partitions.seatCount * EVENT_SEAT_BYTES,
+      events:
+        this.partitions.seatCount * EVENT_SEAT_BYTES + this.doors.visitorCount * VISITOR_BYTES,
     };
   }
 
@@ -87,5 +95,20 @@ class Layouts extends Map<number, Layout> {
   override clear(): void {
     this.seatCount = 0;
     super.clear();
+  }
+}
+
+/** Counts the visitors of all doors. */
+class Doors extends Map<number, Door> {
+  visitorCount = 0;
+
+  override set(number: number, door: Door): this {
+    this.visitorCount += door.count - (this.get(number)?.count ?? 0);
+    return super.set(number, door);
+  }
+
+  override delete(number: number): boolean {
+    this.visitorCount -= this.get(number)?.count ?? 0;
+    return super.delete(number);
   }
 }

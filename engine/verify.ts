@@ -7,6 +7,7 @@ import { assert } from "./assert.ts";
 import { TABLES } from "./catalog.ts";
 import { cellOf } from "./cells.ts";
 import { NETWORKS_PER_ACCOUNT_MAX, NONE } from "./constants.ts";
+import { type Door, VisitorState } from "./inventory/door.ts";
 import type { Partition } from "./inventory/partition.ts";
 import { BOOKING_STATES, SeatState } from "./inventory/states.ts";
 import { emailKey } from "./names.ts";
@@ -22,6 +23,9 @@ export function checkState(state: State): void {
     const layout = state.layoutOf(event.schemaId);
     assert(partition.layout === layout, "a partition has its schema's layout");
     checkPartition(partition);
+    const door = state.doors.get(event.partition);
+    assert(door?.id === event.door?.id, "an event has its door");
+    if (door !== undefined) checkDoor(door, partition);
     const prices = catalog.pricesOf(event.id);
     for (const slots of [partition.price, partition.areas.price]) {
       for (const slot of slots) assert(slot === 0 || prices.has(slot), "an assigned price exists");
@@ -61,6 +65,36 @@ export function checkPartition(partition: Partition): void {
   assert(areInOrder && opened.length === holds.count, "every hold is in the order of its lock");
   checkChanges(partition);
   checkCounts(partition);
+}
+
+/** Cost: O(visitors and waiting places). @throws Broken with the first violated invariant. */
+export function checkDoor(door: Door, partition: Partition): void {
+  const counts = door.visitorsIn.map(() => 0);
+  for (let visitor = 0; visitor < door.count; visitor++) {
+    const state = door.stateOf(visitor, -Infinity);
+    counts[state]! += 1;
+    assert(door.find(door.entryOf(visitor)) === visitor, "a visitor is found by the entry");
+    const place = door.placeOf(visitor);
+    assert(place <= door.placeCount, "a place was given");
+    const isPlaced = door.isOpen || !door.row.draw;
+    assert(isPlaced === place > 0, "everybody has a place once places are given");
+    if (state === VisitorState.WAITING && place > 0) {
+      assert(place > door.serving, "who was served does not wait");
+      assert(door.visitorAt(place) === visitor, "a place leads to its visitor");
+    }
+    const isServed = state === VisitorState.INVITED || state === VisitorState.INSIDE;
+    assert(!isServed || place <= door.serving, "who is let in was served");
+  }
+  const areRight = counts.every((count, state) => count === door.visitorsIn[state]);
+  assert(areRight, "the visitors of each state are counted");
+  assert(door.drawable <= door.count && door.drawn <= door.drawable, "visitors are drawn once");
+  assert(door.serving <= door.placeCount, "only places are served");
+  const { holds } = partition;
+  for (const [fence, visitor] of door.heldBy(partition)) {
+    assert(visitor < door.count, "a hold under a token is of a visitor");
+    const session = holds.get(holds.slotOf(fence)).session;
+    assert(door.sessionOf(visitor) === session, "a visitor keeps its session");
+  }
 }
 
 /** @returns By hold slot: seats held. */
@@ -246,6 +280,8 @@ export function digest(state: State): string {
   for (const number of [...state.partitions.keys()].sort((a, b) => a - b)) {
     hash.number(number);
     hash.text(digestPartition(state.partitions.get(number)!));
+    const door = state.doors.get(number);
+    if (door !== undefined) digestDoor(hash, door, state.partitions.get(number)!);
   }
   return hash.end();
 }
@@ -274,6 +310,26 @@ export function digestPartition(partition: Partition): string {
     }
   }
   return hash.end();
+}
+
+function digestDoor(hash: Hash, door: Door, partition: Partition): void {
+  const { openedAtMs, drawable, drawn, placeCount, serving, rateStartMs, rateSecond } = door;
+  const { id, invitedTotal, noShows } = door;
+  const numbers = [id, openedAtMs, drawable, drawn, placeCount, serving, rateStartMs, rateSecond];
+  for (const number of [...numbers, invitedTotal, noShows, ...door.seed]) hash.number(number);
+  for (let visitor = 0; visitor < door.count; visitor++) {
+    for (const byte of door.entryOf(visitor)) hash.number(byte);
+    hash.number(door.stateOf(visitor, -Infinity));
+    hash.number(door.placeOf(visitor));
+    hash.number(door.untilOf(visitor));
+    hash.number(door.secondsOf(visitor));
+    hash.number(door.soldTo(visitor));
+    hash.text(door.sessionOf(visitor) ?? "");
+  }
+  for (let place = serving + 1; place <= placeCount; place++) hash.number(door.visitorAt(place));
+  for (const numbersOfHold of door.heldBy(partition)) {
+    for (const number of numbersOfHold) hash.number(number);
+  }
 }
 
 function digestHold(hash: Hash, partition: Partition, slot: number): void {

@@ -5,6 +5,7 @@ import { visible } from "../engine/names.ts";
 import { addServeOptions, type ServeOptions } from "./config.ts";
 import {
   addCellCommands,
+  addDrawCommand,
   addGatewayCommand,
   addOnsaleCommand,
   addStatusCommand,
@@ -44,6 +45,7 @@ addServeOptions(serveCommand).copyInheritedSettings(program);
 addGatewayCommand(program);
 addToolCommands(program);
 addStatusCommand(program);
+addDrawCommand(program);
 addCellCommands(program);
 addOnsaleCommand(program);
 

@@ -61,6 +61,27 @@ function addInspect(program: Command): void {
     });
 }
 
+export function addDrawCommand(program: Command): void {
+  program
+    .command("verify-draw")
+    .summary("Recompute the draw of a door.")
+    .description(
+      "Checks that the published seed is the one that was promised, and that the list of entries " +
+        "is whole; with a visitor, says which place the draw gave to it.",
+    )
+    .argument("<status>", "file or address of /door/<event>/status")
+    .argument("<entries>", "file or address of /door/<event>/entries")
+    .argument("[visitor]", "id or entry of a visitor")
+    .addHelpText(
+      "after",
+      "\nExit codes: 0 the draw is right, 1 it is not, 2 usage error, or there is no draw to check.",
+    )
+    .action(async (status: string, entries: string, visitor: string | undefined) => {
+      const { verifyDraw } = await import("./door/verify-draw.ts");
+      process.exitCode = await verifyDraw(status, entries, visitor);
+    });
+}
+
 function addHistory(program: Command): void {
   tool(program, "history", "Show the transitions of the audit trail as JSON lines.")
     .description(

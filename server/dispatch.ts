@@ -56,6 +56,11 @@ import { missingPage } from "./routes/service.ts";
 import { legacyProblem } from "./routes/v1-booking.ts";
 
 const NO_ERRORS: readonly FieldError[] = [];
+const REPEATABLE: ReadonlySet<Problem["refused"]> = new Set<Problem["refused"]>([
+  Result.VALIDATION_FAILED,
+  Result.ADMISSION_REQUIRED,
+  Result.ADMISSION_INVALID,
+]);
 const AUTH_PREFIX = "/api/auth/";
 
 export class Dispatch implements Front<Match>, CommandFront {
@@ -200,9 +205,9 @@ export class Dispatch implements Front<Match>, CommandFront {
   #shown(exchange: Exchange<Match>, handled: Handled): Answer {
     const { first } = exchange;
     const answer = isRefused(handled) ? this.#refusal(handled, exchange) : handled;
-    // An invalid request does not use up its key: the client may send it again, corrected.
-    const isInvalid = isRefused(handled) && handled.refused === Result.VALIDATION_FAILED;
-    if (first !== null && !isInvalid) this.keyed.store(first, answer);
+    // Such a request does not use up its key: the client may send it again, corrected.
+    const isRepeatable = isRefused(handled) && REPEATABLE.has(handled.refused);
+    if (first !== null && !isRepeatable) this.keyed.store(first, answer);
     return isStrict(exchange) ? withStrict(answer) : answer;
   }
 

@@ -51,6 +51,7 @@ import { Dispatch } from "./dispatch.ts";
 import { readSecret } from "./gateway/link-layout.ts";
 import { OpenLinks } from "./gateway/link.ts";
 import { NOT_READY, type Problem } from "./http/answers.ts";
+import { Doors } from "./door/doors.ts";
 import { StartingFront } from "./http/front.ts";
 import { type HttpServer, type HttpStats, listen } from "./http/server.ts";
 import { LargeLayouts } from "./layouts/large-layouts.ts";
@@ -125,7 +126,7 @@ export async function serve(options: ServeOptions, env: NodeJS.ProcessEnv): Prom
   for (const signal of STOP_SIGNALS) process.once(signal, leave);
   const store = await openStore(http, { ...starting, cluster: cluster?.options }, recent);
   for (const signal of STOP_SIGNALS) process.off(signal, leave);
-  const parts = { options, env, log, reports, accessLog, recent, gateways, copies };
+  const parts = { options, env, log, reports, accessLog, recent, gateways, copies, onBroken };
   const running = await open(store, http, parts);
   await stopping;
   await stopAll(running, http, { log, accessLog });
@@ -159,11 +160,13 @@ interface Context {
   readonly recent: RecentChanges;
   readonly gateways: OpenLinks | null;
   readonly copies: Copies;
+  readonly onBroken: (error: unknown) => never;
 }
 
 interface Running {
   readonly store: Store;
   live: Live | null;
+  readonly doors: Doors;
   readonly webhooks: Webhooks;
   isReady: boolean;
   stopTraffic: () => void;
@@ -172,7 +175,7 @@ interface Running {
 async function open(
   store: Store,
   http: HttpServer,
-  { options, env, log, reports, accessLog, recent, gateways, copies }: Context,
+  { options, env, log, reports, accessLog, recent, gateways, copies, onBroken }: Context,
 ): Promise<Running> {
   const { engine } = store;
   const memory = memoryOfProcess();
@@ -197,8 +200,8 @@ async function open(
     clusterLines,
   };
   const services = servicesOf(store, parts);
-  const { keys, live, webhooks } = services;
-  const running: Running = { store, live, webhooks, isReady: true, stopTraffic: () => {} };
+  const { keys, live, doors, webhooks } = services;
+  const running: Running = { store, live, doors, webhooks, isReady: true, stopTraffic: () => {} };
   reports.recovered(store.report);
   reports.rights(store.rights);
   // A process that was killed during its first start may have left a folder without a tenant.
@@ -212,6 +215,8 @@ async function open(
   await new Promise<void>((resolve) => {
     engine.afterDurable(resolve);
   });
+  // A door whose time came while the server was down opens before anything else is accepted.
+  await doors.begin(onBroken);
   http.front = new Dispatch(services, routeTable(version, platformToken !== undefined), log);
   webhooks.begin();
   const baseUrl = `http://${bracketed(options.host)}:${http.port}`;
@@ -261,6 +266,7 @@ export function servicesOf(
   const waiting = new WaitingWork();
   const commands = new OpenCommandSockets();
   const live = new Live({ engine, audit, waiting, ...parts });
+  const doors = new Doors(engine, store.secret);
   const badKeys = new Throttle(parts.badKeysPerMinute);
   const layoutThreads = new LayoutThreads();
   const callers = { keys, logins, passwords, badKeys, rates };
@@ -285,6 +291,7 @@ export function servicesOf(
     engine,
     audit,
     live,
+    doors,
     commands,
     gateways,
     copies,
@@ -356,6 +363,7 @@ async function stopAll(
   log.info("stopping: a snapshot first, while requests are served");
   await store.prepareClose();
   running.isReady = false;
+  running.doors.stop();
   running.live?.stop();
   // It reads the trail, whose thread is the last to leave the file. Before the drain: a test of a
   // webhook may take longer than that.

@@ -82,6 +82,8 @@ interface Created {
 }
 
 const theEvent = ({ event }: Stage) => ({ path: [event.id] });
+const theVisitor = ({ event, notes }: Stage) => ({ path: [event.id, notes["visitor"]!] });
+const ADMISSION = `${EVENTS}/{id}/admission`;
 const ofEvent = ({ event }: Stage) => `eventId=${event.id}`;
 const byId = ({ event }: Stage) => `id=${event.id}`;
 const listed = ({ listedKey }: Stage) => ({ headers: { "X-API-Key": listedKey } });
@@ -265,6 +267,24 @@ const EVENT_OPERATIONS: readonly Operation[] = [
   operation(`DELETE ${EVENTS}/{id}`, "a clone", ({ notes }) => ({ path: [notes["clonedEvent"]!] })),
   operation(`GET ${EVENTS}/{id}/rules`, "", theEvent),
   operation(`PUT ${EVENTS}/{id}/rules`, "", (stage) => ({ ...theEvent(stage), body: {} })),
+  operation(`PUT ${ADMISSION}`, "", (stage) => ({
+    ...theEvent(stage),
+    body: { opensAt: "2020-01-01T00:00", perMinute: 600, draw: false },
+  })),
+  operation(`GET ${ADMISSION}`, "", theEvent),
+  operation(`POST ${ADMISSION}/visitors`, "", (stage) => ({ ...theEvent(stage), body: {} }), {
+    keep: ({ notes }, { visitor }: { visitor: string }) => void (notes["visitor"] = visitor),
+  }),
+  operation(`GET ${ADMISSION}/visitors/{visitor}`, "", theVisitor),
+  operation(`POST ${ADMISSION}/visitors/{visitor}/enter`, "", theVisitor),
+  operation("GET /door/{eventId}", "", theEvent),
+  operation("GET /door/{eventId}/status", "", theEvent),
+  operation("GET /door/{eventId}/entries", "", theEvent),
+  operation("GET /door/{eventId}/visitors/{visitor}", "", theVisitor),
+  operation("POST /door/{eventId}/visitors/{visitor}/enter", "", theVisitor),
+  operation("DELETE /door/{eventId}/visitors/{visitor}", "", theVisitor),
+  operation(`DELETE ${ADMISSION}/visitors/{visitor}`, "", theVisitor),
+  operation(`DELETE ${ADMISSION}`, "", theEvent),
   operation(`POST ${EVENTS}/{id}/status`, "", (stage) => ({
     ...theEvent(stage),
     body: { status: "ARCHIVED" },

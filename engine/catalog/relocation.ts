@@ -16,6 +16,7 @@ import { grantChange } from "./owned.ts";
 const {
   ACCOUNT_EMAIL_IN_USE,
   DUPLICATE_NAME,
+  ENTITY_IN_USE,
   ENTITY_NOT_FOUND,
   INVALID_STATUS_TRANSITION,
   ORGANIZATION_MOVED,
@@ -65,7 +66,7 @@ export const RELOCATION_COMMANDS = {
   moveOrganization: command({
     isInternal: true,
     members: { organizationId: LONG, move: ANYTHING as Shape<OrganizationMove | null> },
-    refusals: [ENTITY_NOT_FOUND, INVALID_STATUS_TRANSITION],
+    refusals: [ENTITY_NOT_FOUND, INVALID_STATUS_TRANSITION, ENTITY_IN_USE],
     decide(state, { caller, organizationId, move }) {
       const organization = state.catalog.organizations.get(organizationId);
       if (organization === undefined) {
@@ -75,6 +76,10 @@ export const RELOCATION_COMMANDS = {
       const from: Phase = before?.phase ?? "HERE";
       const to: Phase = move?.phase ?? "HERE";
       if (!NEXT[from].includes(to)) return refuseStep(from, to);
+      if (to !== "HERE" && from === "HERE" && hasDoor(state, organizationId)) {
+        const detail = "An event of the organization has a door: delete its admission first.";
+        return refuse(ENTITY_IN_USE, detail);
+      }
       const row: OrganizationRow = move === null ? rest : { ...rest, move };
       return grantChange(state, caller, { puts: [{ table: "organizations", row }] }, row);
     },
@@ -150,6 +155,12 @@ export const RELOCATION_COMMANDS = {
     },
   }),
 };
+
+function hasDoor({ catalog, doors }: State, organizationId: number): boolean {
+  return [...doors.keys()].some(
+    (partition) => catalog.eventOf(partition)?.organizationId === organizationId,
+  );
+}
 
 function refuseStep(from: string, to: string): Refusal {
   const detail = `An organization that is ${from} does not become ${to}.`;

@@ -3,6 +3,7 @@
  * changes. `apply` alone gives a record its meaning; this compares the event before and after it.
  */
 import { apply, type CatalogCall, changedEvents } from "../apply.ts";
+import { Broken } from "../assert.ts";
 import type { EventStatus, PriceRow } from "../catalog.ts";
 import { NONE } from "../constants.ts";
 import type { Hold } from "../inventory/holds.ts";
@@ -138,6 +139,8 @@ export function observe(
         return effectOf(call!, before, switchesOf(state, number));
       };
     }
+    case RecordType.DOOR:
+      throw new Broken("a step of a door shows nothing");
   }
   return record satisfies never;
 }

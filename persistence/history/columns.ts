@@ -260,6 +260,7 @@ export function movesIn({ record }: TimedRecord): number {
     case RecordType.EXTENSION:
       return record.places;
     case RecordType.CATALOG:
+    case RecordType.DOOR:
       return 1;
   }
   return record satisfies never;

@@ -178,6 +178,7 @@ export class RecentChanges implements Observer {
 
   beforeApply(sequence: number, timeMs: number, record: LogRecord): void {
     this.#readEffects();
+    if (record.type === RecordType.DOOR) return;
     if (record.type !== RecordType.CATALOG) {
       const chain = this.#chainOf(record.partition);
       const isPlain = record.type === RecordType.MOVE && record.areas.length === 0;

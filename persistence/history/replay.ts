@@ -13,7 +13,7 @@ import {
   type OnMove,
   type TimedRecord,
 } from "../../engine/queries/effect.ts";
-import { type CatalogRecord, RecordType } from "../../engine/records.ts";
+import { type CatalogRecord, type MoveRecord, RecordType } from "../../engine/records.ts";
 import { State } from "../../engine/state.ts";
 import { Malformed } from "../disk/faults.ts";
 import { decodeImage, encodeImage } from "../snapshot/file.ts";
@@ -154,6 +154,7 @@ export class EventReplay {
   /** @returns The record with its layouts, and the layout of a new schema. */
   #completed(timed: TimedRecord): TimedRecord {
     const { record, sequence } = timed;
+    if (record.type === RecordType.MOVE) return { ...timed, record: withoutVisitor(record) };
     if (record.type !== RecordType.CATALOG) return timed;
     const puts = record.puts.map((put) => {
       return put.table === "layouts" ? this.#layoutPut(put.row.id, sequence) : put;
@@ -253,6 +254,13 @@ export interface EffectReport {
   readonly onMove: OnMove;
   /** Called with each record that changed the event, after its moves. */
   readonly onEffect: (record: TimedRecord, effect: EventEffect) => void;
+}
+
+/** The trail knows nothing of the visitors of a door. */
+function withoutVisitor(record: MoveRecord): MoveRecord {
+  if (record.visitor === undefined) return record;
+  const { visitor: _visitor, ...move } = record;
+  return move;
 }
 
 /** The members of a listing of seats. */

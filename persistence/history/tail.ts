@@ -11,7 +11,7 @@ import type { LayoutDocument, Row, Seat, Sector } from "../../engine/layout/docu
 import { EMPTY_DOCUMENT } from "../../engine/layout/layout.ts";
 import { PackedLayout } from "../../engine/layout/packed.ts";
 import type { TimedRecord } from "../../engine/queries/effect.ts";
-import type { CatalogRecord } from "../../engine/records.ts";
+import { type CatalogRecord, RecordType } from "../../engine/records.ts";
 import type { State } from "../../engine/state.ts";
 import { ByteReader, ByteWriter } from "../log/bytes.ts";
 import {
@@ -19,6 +19,7 @@ import {
   decodeRecord,
   encodeRecord,
   partitionOf,
+  typeOf,
   type Replay,
   TIME_AT,
 } from "../log/codec.ts";
@@ -177,7 +178,8 @@ export class Tail {
       const record = payload.subarray(at, end);
       const partition = partitionOf(record);
       if (partition === null) this.#addCatalog(sequence, record);
-      else this.#enter(partition, sequence, record);
+      // A step of a door shows nothing.
+      else if (typeOf(record) !== RecordType.DOOR) this.#enter(partition, sequence, record);
       at = end;
     }
     assert(at === payload.length, "a batch consists of its records");

@@ -178,6 +178,12 @@ export class ByteReader {
     return this.#take(count);
   }
 
+  /** @returns A copy of so many bytes. */
+  blob(count: number): Uint8Array {
+    const start = this.#take(count);
+    return Uint8Array.from(this.#bytes.subarray(start, this.at));
+  }
+
   /** @returns All bytes up to the end, as a view of the same memory. */
   rest(): Buffer {
     const start = this.#take(this.end - this.at);

@@ -18,6 +18,9 @@ import {
   type Actor,
   type ArrivalRecord,
   type CatalogRecord,
+  DoorAct,
+  type DoorRecord,
+  type DoorStep,
   type ExtensionRecord,
   type LogRecord,
   type Movement,
@@ -53,6 +56,8 @@ export const RECORD_BYTES_MAX = 128 * 1024 * 1024;
 const BODY_FIXED_BYTES_MAX = 64;
 /** Kind and id. */
 const ACTOR_BYTES = 9;
+/** Beside the move of a lock under the token of a visitor, whose number ends the record. */
+const HAS_VISITOR = 0x80;
 /** Words of an area entry or a price run. */
 const TRIPLE = 3;
 
@@ -82,6 +87,9 @@ export function encodeRecord(out: ByteWriter, timeMs: number, record: LogRecord)
       break;
     case RecordType.ARRIVAL:
       encodeArrival(out, record);
+      break;
+    case RecordType.DOOR:
+      encodeDoor(out, record);
       break;
     case RecordType.CATALOG: {
       const body = packCatalog(record);
@@ -132,12 +140,18 @@ export function decodeNext(input: ByteReader, sequence: number, replay: Replay):
   }
 }
 
+/** The type of an encoded record. */
+export function typeOf(record: Buffer): number {
+  return record[TYPE_AT]!;
+}
+
 /** @returns The event's partition in an encoded record, without decoding it; null in the catalog. */
 export function partitionOf(record: Buffer): number | null {
-  const type = record[TYPE_AT];
+  const type = typeOf(record);
   if (type === RecordType.CATALOG) return null;
   // The body begins with the actor; a move has its number before the partition.
-  const before = RECORD_HEAD_BYTES + ACTOR_BYTES + (type === RecordType.MOVE ? 1 : 0);
+  const hasMove = type === RecordType.MOVE || type === RecordType.ARRIVAL;
+  const before = RECORD_HEAD_BYTES + ACTOR_BYTES + (hasMove ? 1 : 0);
   return record.readUInt32LE(before);
 }
 
@@ -165,6 +179,8 @@ function decodeOne(input: ByteReader, sequence: number, replay: Replay): void {
       return replay(sequence, timeMs, decodeExtension(input, version));
     case RecordType.ARRIVAL:
       return replay(sequence, timeMs, decodeArrival(input));
+    case RecordType.DOOR:
+      return replay(sequence, timeMs, decodeDoor(input));
     case RecordType.CATALOG:
       return replay(sequence, timeMs, unpackCatalog(input.rest()));
     default:
@@ -185,7 +201,7 @@ function encodeMove(out: ByteWriter, record: Movement): void {
   out.reserve(BODY_FIXED_BYTES_MAX + TEXT_UNIT_BYTES_MAX * textUnits + 4 * wordCount);
   const { view, length: at } = out;
   storeActor(view, at, record.actor);
-  view.setUint8(at + ACTOR_BYTES, move);
+  view.setUint8(at + ACTOR_BYTES, record.visitor === undefined ? move : move | HAS_VISITOR);
   view.setUint32(at + ACTOR_BYTES + 1, partition, true);
   view.setUint32(at + ACTOR_BYTES + 5, hold, true);
   view.setFloat64(at + ACTOR_BYTES + 9, expiresAtMs, true);
@@ -193,11 +209,13 @@ function encodeMove(out: ByteWriter, record: Movement): void {
   out.text(session);
   out.text(holdType);
   out.length = storeWords(view, storeWords(view, out.length, seats), areas);
+  if (record.visitor !== undefined) out.u32(record.visitor);
 }
 
 function decodeMove(input: ByteReader): MoveRecord {
   const actor = decodeActor(input);
-  const move = input.u8();
+  const code = input.u8();
+  const move = code & ~HAS_VISITOR;
   if (!isMove(move)) throw new Malformed("a move of the table", `${move}`);
   const partition = input.u32();
   const hold = input.u32();
@@ -208,7 +226,19 @@ function decodeMove(input: ByteReader): MoveRecord {
   const seats = input.words();
   const areas = decodeTriples(input);
   const type = RecordType.MOVE;
-  return { type, actor, partition, move, hold, expiresAtMs, session, holdType, seats, areas };
+  const facts = {
+    type,
+    actor,
+    partition,
+    move,
+    hold,
+    expiresAtMs,
+    session,
+    holdType,
+    seats,
+    areas,
+  };
+  return code === move ? facts : { ...facts, visitor: input.u32() };
 }
 
 function encodePrice(out: ByteWriter, record: PriceRecord): void {
@@ -292,6 +322,75 @@ function decodeCount(input: ByteReader): number {
   const value = input.f64();
   if (!isCount(value)) throw new Malformed("a whole number", `${value}`);
   return value;
+}
+
+/** Each step has four fields, some of them zero or empty. */
+function encodeDoor(out: ByteWriter, { actor, partition, step }: DoorRecord): void {
+  assert(isU32(partition), "a partition number fits 32 bits");
+  const { numbers = [0, 0], untilMs = 0, bytes = NO_BYTES, words = NO_WORDS } = fieldsOf(step);
+  assert(numbers.every(isU32) && isCount(untilMs), "numbers of a step fit their fields");
+  out.reserve(BODY_FIXED_BYTES_MAX + bytes.length + 4 * words.length);
+  storeActor(out.view, out.length, actor);
+  out.length += ACTOR_BYTES;
+  out.u32(partition);
+  out.u32(step.act);
+  for (const number of numbers) out.u32(number);
+  out.f64(untilMs);
+  out.u32(bytes.length);
+  out.blob(bytes);
+  out.length = storeWords(out.view, out.length, words);
+}
+
+interface StepFields {
+  readonly numbers?: readonly [number, number];
+  readonly untilMs?: number;
+  readonly bytes?: Uint8Array;
+  readonly words?: Uint32Array;
+}
+
+const NO_BYTES = new Uint8Array(0);
+const NO_WORDS = new Uint32Array(0);
+
+function fieldsOf(step: DoorStep): StepFields {
+  switch (step.act) {
+    case DoorAct.JOIN:
+      return { numbers: [step.visitor, 0], bytes: step.entry };
+    case DoorAct.OPEN:
+      return { bytes: step.seed, words: step.order };
+    case DoorAct.INVITE:
+      return { numbers: [step.through, 0], untilMs: step.untilMs };
+    case DoorAct.ENTER:
+      return { numbers: [step.visitor, step.seconds], untilMs: step.untilMs };
+    case DoorAct.END:
+      return { words: step.visitors };
+  }
+  return step satisfies never;
+}
+
+function decodeDoor(input: ByteReader): DoorRecord {
+  const actor = decodeActor(input);
+  const partition = input.u32();
+  const act = input.u32();
+  const [first, second] = [input.u32(), input.u32()];
+  const untilMs = input.f64();
+  if (!isCount(untilMs)) throw new Malformed("an end in whole milliseconds", `${untilMs}`);
+  const bytes = input.blob(input.u32());
+  const words = input.words();
+  const record = { type: RecordType.DOOR, actor, partition };
+  switch (act) {
+    case DoorAct.JOIN:
+      return { ...record, step: { act, visitor: first, entry: bytes } };
+    case DoorAct.OPEN:
+      return { ...record, step: { act, seed: bytes, order: words } };
+    case DoorAct.INVITE:
+      return { ...record, step: { act, through: first, untilMs } };
+    case DoorAct.ENTER:
+      return { ...record, step: { act, visitor: first, seconds: second, untilMs } };
+    case DoorAct.END:
+      return { ...record, step: { act, visitors: words } };
+    default:
+      throw new Malformed("a known step of a door", `${act}`);
+  }
 }
 
 function storeActor(view: DataView, at: number, { kind, id }: Actor): void {

@@ -7,6 +7,8 @@ import {
   type Actor,
   ActorKind,
   type CatalogRecord,
+  DoorAct,
+  type DoorStep,
   type ExtensionRecord,
   type LogRecord,
   type Movement,
@@ -166,6 +168,7 @@ export class RecordViewer {
     if (record.type === RecordType.EXTENSION) {
       return { ...place, type: "extension", ...this.#extensionOf(record, layout, step.isExact) };
     }
+    if (record.type === RecordType.DOOR) return { ...place, type: "door", ...stepOf(record.step) };
     return { ...place, type: "price", ...this.#pricesOf(record, layout, event) };
   }
 
@@ -188,6 +191,7 @@ export class RecordViewer {
     if (record.type === RecordType.MOVE || record.type === RecordType.ARRIVAL) {
       return record.seats.includes(seat);
     }
+    if (record.type === RecordType.DOOR) return false;
     if (record.type === RecordType.EXTENSION) {
       const slot = this.#state.partitions.get(record.partition)?.holdOf(seat) ?? NONE;
       return record.holds.includes(slot);
@@ -259,6 +263,25 @@ export class RecordViewer {
       })),
     };
   }
+}
+
+const ACT_NAMES = new Map(Object.entries(DoorAct).map(([name, act]) => [act, name.toLowerCase()]));
+
+function stepOf(step: DoorStep): RecordView {
+  const act = ACT_NAMES.get(step.act);
+  switch (step.act) {
+    case DoorAct.JOIN:
+      return { act, visitor: step.visitor, entry: Buffer.from(step.entry).toString("hex") };
+    case DoorAct.OPEN:
+      return { act, seed: Buffer.from(step.seed).toString("hex"), drawn: step.order.length };
+    case DoorAct.INVITE:
+      return { act, through: step.through, until: moment(step.untilMs) };
+    case DoorAct.ENTER:
+      return { act, visitor: step.visitor, until: moment(step.untilMs) };
+    case DoorAct.END:
+      return { act, visitors: Array.from(step.visitors) };
+  }
+  return step satisfies never;
 }
 
 /** @returns A copy without the values of secret members at any depth. */

@@ -323,7 +323,8 @@ export function* imagesOf(
   sequence: number,
 ): Generator<ImageAt> {
   for (const number of numbers) {
-    yield { number, sequence, image: packImage(copyPartition(state.partitionAt(number))) };
+    const copy = copyPartition(state.partitionAt(number), state.doors.get(number));
+    yield { number, sequence, image: packImage(copy) };
   }
 }
 

@@ -12,6 +12,7 @@
 import { createHash, type Hash } from "node:crypto";
 import { assert } from "../../engine/assert.ts";
 import { type Catalog, type CatalogPut, type TableName, TABLES } from "../../engine/catalog.ts";
+import { type DoorCopy, ENTRY_BYTES } from "../../engine/inventory/door.ts";
 import type { PartitionImage } from "../../engine/inventory/image.ts";
 import { SeatState } from "../../engine/inventory/states.ts";
 import { namesIn, type ReadDisk } from "../disk/disk.ts";
@@ -231,6 +232,8 @@ function partitionFactsOf(row: SqlRow): PartitionFacts {
 
 const HEAD_BYTES = 32;
 const COLUMN_COUNT = 20;
+/** Of a door, after the others. */
+const DOOR_COLUMN_COUNT = 13;
 /** Of a version 1 from before the fences of sold and blocked seats. */
 const UNFENCED_COLUMN_COUNT = 19;
 const AREA_COUNTERS = 4;
@@ -250,11 +253,12 @@ interface ColumnType<C> {
 /** Cost: O(bytes of the image). */
 export function encodeImage(image: PartitionImage): Buffer {
   const columns = columnsOf(image);
-  assert(columns.length === COLUMN_COUNT, "an image has its columns");
+  const columnCount = COLUMN_COUNT + (image.door === undefined ? 0 : DOOR_COLUMN_COUNT);
+  assert(columns.length === columnCount, "an image has its columns");
   const bytes = columns.reduce((sum, column) => sum + 4 + column.byteLength, HEAD_BYTES);
   const out = new ByteWriter(bytes);
   out.u32(FORMATS.image.version);
-  out.u32(COLUMN_COUNT);
+  out.u32(columnCount);
   out.f64(image.changes.touches);
   out.f64(image.holds.fenceBound);
   out.u32(image.changes.oldest);
@@ -275,7 +279,8 @@ export function decodeImage(bytes: Buffer): PartitionImage {
   const columnCount = input.u32();
   // Builds of version 1 began to write fences without raising it.
   const hasFences = version > 1 || columnCount !== UNFENCED_COLUMN_COUNT;
-  if (hasFences && columnCount !== COLUMN_COUNT)
+  const hasDoor = columnCount === COLUMN_COUNT + DOOR_COLUMN_COUNT;
+  if (hasFences && !hasDoor && columnCount !== COLUMN_COUNT)
     throw new Malformed(`${COLUMN_COUNT} columns`, `${columnCount}`);
   const touches = input.f64();
   const fenceBound = input.f64();
@@ -320,9 +325,27 @@ export function decodeImage(bytes: Buffer): PartitionImage {
       fenceBound,
     },
   };
+  const door: DoorCopy | undefined = hasDoor
+    ? {
+        scalars: take(Float64Array),
+        seed: take(Uint8Array),
+        entries: take(Uint8Array),
+        state: take(Uint8Array),
+        place: take(Uint32Array),
+        untilMs: take(Float64Array),
+        seconds: take(Uint32Array),
+        sold: take(Uint32Array),
+        order: take(Uint32Array),
+        sessionUnits: take(Uint32Array),
+        sessions: Buffer.from(take(Uint8Array).buffer).toString("utf8"),
+        fences: take(Float64Array),
+        holders: take(Uint32Array),
+      }
+    : undefined;
   ensureShape(image);
+  if (door !== undefined) ensureDoor(door);
   if (input.at !== bytes.length) throw new Malformed("the end of the image", "further bytes");
-  return image;
+  return door === undefined ? image : { ...image, door };
 }
 
 /** Seats sold or blocked before there were fences have none. */
@@ -330,7 +353,7 @@ function withoutFences(state: Uint8Array, hold: Uint32Array): Uint32Array {
   return hold.map((slot, seat) => (state[seat]! > SeatState.LOCKED ? 0 : slot));
 }
 
-function columnsOf({ seats, changes, areas, holds }: PartitionImage): Column[] {
+function columnsOf({ seats, changes, areas, holds, door }: PartitionImage): Column[] {
   return [
     seats.state,
     seats.price,
@@ -352,7 +375,34 @@ function columnsOf({ seats, changes, areas, holds }: PartitionImage): Column[] {
     holds.textUnits,
     holds.free,
     Buffer.from(holds.texts, "utf8"),
+    ...(door === undefined ? [] : doorColumnsOf(door)),
   ];
+}
+
+function doorColumnsOf(door: DoorCopy): Column[] {
+  return [
+    door.scalars,
+    door.seed,
+    door.entries,
+    door.state,
+    door.place,
+    door.untilMs,
+    door.seconds,
+    door.sold,
+    door.order,
+    door.sessionUnits,
+    Buffer.from(door.sessions, "utf8"),
+    door.fences,
+    door.holders,
+  ];
+}
+
+function ensureDoor(door: DoorCopy): void {
+  const { entries, state, place, untilMs, seconds, sold, fences, holders, sessionUnits } = door;
+  ensureLengths("visitors", [place, untilMs, seconds, sold], state.length);
+  ensureLengths("entries", [entries], ENTRY_BYTES * state.length);
+  ensureLengths("holds of visitors", [holders], fences.length);
+  ensureLengths("sessions", [sessionUnits], 2 * Math.floor(sessionUnits.length / 2));
 }
 
 /** @throws Malformed when related columns have different numbers of entries. */

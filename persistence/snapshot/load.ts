@@ -5,12 +5,13 @@
 import { apply, noteSequence } from "../../engine/apply.ts";
 import { Broken } from "../../engine/assert.ts";
 import { type EventRow, TABLES } from "../../engine/catalog.ts";
+import { Door, type DoorCopy } from "../../engine/inventory/door.ts";
 import { restorePartition } from "../../engine/inventory/image.ts";
 import { buildLayout } from "../../engine/layout/layout.ts";
 import { plainDocument } from "../../engine/layout/packed.ts";
 import { type LogRecord, RecordType } from "../../engine/records.ts";
 import { State } from "../../engine/state.ts";
-import { checkPartition } from "../../engine/verify.ts";
+import { checkDoor, checkPartition } from "../../engine/verify.ts";
 import type { StorePlace } from "../disk/data-folder.ts";
 import { Malformed, only } from "../disk/faults.ts";
 import { SqlFault, type SqlFile, readSqlFile } from "../disk/sqlite.ts";
@@ -134,9 +135,11 @@ function loadPartitions(
     const event = eventOf.get(number);
     if (event === undefined) throw new Malformed("a partition of an event", `${number}`);
     const layout = state.layoutOf(event.schemaId);
-    const partition = restorePartition(decodeImage(image), layout);
+    const decoded = decodeImage(image);
+    const partition = restorePartition(decoded, layout);
     checkPartition(partition);
     state.partitions.set(number, partition);
+    loadDoor(state, event, decoded.door);
     sequences.set(number, sequence);
     onProgress?.(sequences.size, eventOf.size);
   }
@@ -144,6 +147,21 @@ function loadPartitions(
     throw new Malformed(`${eventOf.size} partitions`, `${sequences.size}`);
   }
   return sequences;
+}
+
+/** A door that nobody has joined may be newer than its image, which then has none. */
+function loadDoor(
+  state: State,
+  { partition, door: row }: EventRow,
+  copy: DoorCopy | undefined,
+): void {
+  if (row === undefined) {
+    if (copy !== undefined) throw new Malformed("a door of an event", "one of none");
+    return;
+  }
+  const door = copy === undefined ? new Door(row) : Door.restore(copy, row);
+  state.doors.set(partition, door);
+  checkDoor(door, state.partitionAt(partition));
 }
 
 function loadSequences(sql: SqlFile, state: State): void {

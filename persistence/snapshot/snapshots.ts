@@ -306,7 +306,10 @@ export class Snapshots implements Observer {
     const retained = snapshot.retained.get(number);
     const partition = retained?.partition ?? this.#options.state.partitions.get(number);
     assert(partition !== undefined, "a partition is kept until it is copied");
-    const packing = packInSteps(copyPartition(partition));
+    const door = this.#options.state.doors.get(number);
+    const packing = packInSteps(
+      copyPartition(partition, retained === undefined ? door : undefined),
+    );
     snapshot.pending.delete(number);
     snapshot.retained.delete(number);
     // A retained one has changed since.

@@ -130,8 +130,8 @@ function hear(running: Running, answer: FromThread): void {
 }
 
 /** The buffers are moved to the thread instead of copied: this thread no longer uses them. */
-function buffersOf({ seats, changes, areas, holds }: PartitionImage): ArrayBuffer[] {
-  const members = [seats, changes, areas, holds].flatMap((part) => Object.values(part));
+function buffersOf({ seats, changes, areas, holds, door }: PartitionImage): ArrayBuffer[] {
+  const members = [seats, changes, areas, holds, door ?? {}].flatMap((part) => Object.values(part));
   return members
     .filter((member): member is ArrayBufferView => ArrayBuffer.isView(member))
     .map(({ buffer }) => buffer as ArrayBuffer);

@@ -86,6 +86,56 @@ export const EVENT_RULES = object({
   effective: object({ orphanMode: ORPHAN_MODE, ...RULES }),
 });
 
+const DOOR_STATE = oneOf(["before", "open", "paused", "soldout"]);
+const DOOR_COUNTS = { joined: COUNT, drawn: COUNT, serving: COUNT };
+/** The settings of a door, and how it stands. */
+export const DOOR = object({
+  opensAt: TEXT,
+  perMinute: COUNT,
+  maxInside: COUNT_OR_NULL,
+  claimSeconds: COUNT,
+  insideSeconds: COUNT,
+  seatsPerVisitor: COUNT_OR_NULL,
+  draw: BOOLEAN,
+  paused: BOOLEAN,
+  exemptHoldTypes: list(TEXT),
+  shop: TEXT_OR_NULL,
+  state: DOOR_STATE,
+  commitment: TEXT,
+  seed: TEXT_OR_NULL,
+  tokenKey: TEXT,
+  ...DOOR_COUNTS,
+  waiting: COUNT,
+  invited: COUNT,
+  inside: COUNT,
+  gone: COUNT,
+});
+/** A door as shown to everybody. */
+export const DOOR_STATUS = object({
+  eventId: UUID,
+  name: TEXT,
+  state: DOOR_STATE,
+  now: TEXT,
+  opensAt: TEXT,
+  draw: BOOLEAN,
+  perMinute: COUNT,
+  ...DOOR_COUNTS,
+  commitment: TEXT,
+  seed: TEXT_OR_NULL,
+});
+const VISITOR_MEMBERS = {
+  visitor: TEXT,
+  entry: TEXT,
+  state: oneOf(["waiting", "invited", "inside", "gone"]),
+  place: COUNT_OR_NULL,
+  ahead: COUNT_OR_NULL,
+  estimatedSeconds: COUNT_OR_NULL,
+  until: TEXT_OR_NULL,
+  taken: COUNT,
+};
+export const DOOR_VISITOR = object(VISITOR_MEMBERS);
+export const ENTERED_VISITOR = object({ ...VISITOR_MEMBERS, admission: TEXT });
+
 export const SETTINGS = object({
   salesControl: BOOLEAN,
   bookingEnabled: BOOLEAN,

@@ -7,6 +7,7 @@ import type { Logins, Passwords } from "../auth/logins.ts";
 import type { Moves } from "../cells/moves.ts";
 import type { Copies } from "../cluster/copies.ts";
 import type { OpenCommandSockets } from "../commands/connection.ts";
+import type { Doors } from "../door/doors.ts";
 import type { OpenLinks } from "../gateway/link.ts";
 import type { Problem } from "../http/answers.ts";
 import type { LargeLayouts } from "../layouts/large-layouts.ts";
@@ -19,6 +20,7 @@ import type { AuditTrail } from "../live/changes.ts";
 export interface Services {
   readonly engine: Engine;
   readonly live: Live;
+  readonly doors: Doors;
   readonly layouts: LargeLayouts;
   readonly audit: AuditTrail;
   readonly commands: OpenCommandSockets;

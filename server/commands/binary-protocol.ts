@@ -295,6 +295,7 @@ export const RESULT_CODES = [
   "NOT_LEADER",
   "ORGANIZATION_MOVING",
   "ORGANIZATION_MOVED",
+  "ADMISSION_REQUIRED",
 ] as const;
 
 /** The field of an error, by number. An error about a seat or an area has its position. */

@@ -114,6 +114,7 @@ export const SOURCES: readonly Source[] = [
   { group: "Guide", file: `${GUIDE}/holds.md`, path: "/docs/holds" },
   { group: "Guide", file: `${GUIDE}/checkout.md`, path: "/docs/checkout" },
   { group: "Guide", file: `${GUIDE}/retries.md`, path: "/docs/retries" },
+  { group: "Guide", file: `${GUIDE}/door.md`, path: "/docs/door" },
   { group: "Guide", file: `${GUIDE}/live.md`, path: "/docs/live" },
   { group: "Guide", file: `${GUIDE}/webhooks.md`, path: "/docs/webhooks" },
   { group: "Guide", file: `${GUIDE}/audit-trail.md`, path: "/docs/audit-trail" },

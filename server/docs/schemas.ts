@@ -118,6 +118,8 @@ const FILES = [
   "legacy-v1",
   "platform",
   "webhooks",
+  "admission",
+  "door",
   "service",
 ];
 

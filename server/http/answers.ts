@@ -56,6 +56,8 @@ const TABLE: Readonly<Record<Name, readonly [status: number, title: string]>> = 
   ORGANIZATION_DISABLED: [402, "Organization disabled"],
   SALES_CONTROL_REQUIRED: [403, "Sales control required"],
   EVENT_NOT_PUBLISHED: [422, "Event not published"],
+  ADMISSION_REQUIRED: [403, "Admission required"],
+  ADMISSION_INVALID: [403, "Admission invalid"],
   EVENT_BOUND_TO_SERIES: [409, "Event bound to a series"],
   DUPLICATE_NAME: [409, "Duplicate name"],
   ACCOUNT_EMAIL_IN_USE: [409, "Account email in use"],

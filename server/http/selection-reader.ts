@@ -3,7 +3,11 @@
  * parser and the check of the shape take. It never refuses a body: for one in another form it
  * returns null, and the general way decides.
  */
-import { HOLD_TYPE_LENGTH_MAX, SESSION_LENGTH_MAX } from "../../engine/constants.ts";
+import {
+  ADMISSION_LENGTH_MAX,
+  HOLD_TYPE_LENGTH_MAX,
+  SESSION_LENGTH_MAX,
+} from "../../engine/constants.ts";
 import type { SeatChoice, StateSelection } from "../../engine/bodies.ts";
 import { normalName } from "../../engine/names.ts";
 
@@ -19,6 +23,7 @@ export const SESSION_ID = Buffer.from('"sessionId"');
 export const SEATS = Buffer.from('"seats"');
 export const GROUP_OF_SEATS = Buffer.from('"groupOfSeats"');
 export const HOLD_TYPE = Buffer.from('"holdType"');
+const ADMISSION = Buffer.from('"admission"');
 const ID = Buffer.from('"id"');
 const CAPACITY = Buffer.from('"capacity"');
 const NOTHING = Buffer.alloc(0);
@@ -35,6 +40,7 @@ interface Draft {
   seats: SeatChoice[] | null | undefined;
   groupOfSeats: SeatChoice[] | null | undefined;
   holdType: string | null | undefined;
+  admission: string | null | undefined;
   fences: undefined;
 }
 
@@ -62,6 +68,7 @@ export class SelectionReader {
       seats: undefined,
       groupOfSeats: undefined,
       holdType: undefined,
+      admission: undefined,
       fences: undefined,
     };
     if (!this.takes(OPEN_OBJECT)) return undefined;
@@ -88,6 +95,11 @@ export class SelectionReader {
       if (draft.groupOfSeats !== undefined) return false;
       draft.groupOfSeats = this.#choices();
       return draft.groupOfSeats !== undefined;
+    }
+    if (this.names(ADMISSION)) {
+      if (draft.admission !== undefined) return false;
+      draft.admission = this.text(ADMISSION_LENGTH_MAX);
+      return draft.admission !== undefined;
     }
     if (!this.names(HOLD_TYPE) || draft.holdType !== undefined) return false;
     draft.holdType = this.nameText(HOLD_TYPE_LENGTH_MAX);

@@ -62,6 +62,7 @@ export class Metrics {
       ]),
       ...storeLines(this.#sources),
       ...refusalLines(this.#refusals),
+      ...doorLines(engine.state),
       ...(clusterLines?.() ?? []),
       ...eventPlaces(engine.state, engine.nowMs()),
       ...this.#traffic.lines(),
@@ -125,6 +126,27 @@ function storeLines({ version, log, store }: MetricsSources): string[] {
 }
 
 /** State created by clients, and the caches of its readers. */
+const VISITOR_STATES = ["waiting", "invited", "inside", "gone"];
+
+/** The doors of all events together. Cost: O(doors). */
+function doorLines({ doors }: State): string[] {
+  let [invited, noShows] = [0, 0];
+  const visitors = VISITOR_STATES.map(() => 0);
+  for (const door of doors.values()) {
+    invited += door.invitedTotal;
+    noShows += door.noShows;
+    for (const [state, count] of door.visitorsIn.entries()) visitors[state]! += count;
+  }
+  const byState = VISITOR_STATES.map((state, i): Sample => [{ state }, visitors[i]!]);
+  return [
+    ...family("frontrow_door_visitors", "gauge", "Visitors of all doors by state.", byState),
+    ...rowLines("frontrow", [
+      ["door_invited_total", "Visitors that the present doors have invited.", invited],
+      ["door_no_shows_total", "Invitations to the present doors that ran out.", noShows],
+    ]),
+  ];
+}
+
 function inventoryRows({ engine, queries, replies }: MetricsSources): Row[] {
   const { catalog, partitions, used, quota } = engine.state;
   const stored = catalog.storedReplies;

@@ -3,6 +3,7 @@ import type { Route } from "../api/route.ts";
 import { AUDIT_ROUTES } from "./history.ts";
 import { AUTH_ROUTES } from "./auth.ts";
 import { BOOKING_ROUTES, INVENTORY_ROUTES } from "./booking.ts";
+import { DOOR_ROUTES } from "./door.ts";
 import { EVENT_ROUTES, SERIES_ROUTES } from "./events.ts";
 import { LIVE_ROUTES } from "./live.ts";
 import { KEY_ROUTES, ORGANIZATION_ROUTES, PLATFORM_ROUTES } from "./organizations.ts";
@@ -19,6 +20,7 @@ export const API_ROUTES: readonly Route[] = [
   ...INVENTORY_ROUTES,
   ...AUDIT_ROUTES,
   ...LIVE_ROUTES,
+  ...DOOR_ROUTES,
   ...SERIES_ROUTES,
   ...WEBHOOK_ROUTES,
   ...PRICE_ROUTES,

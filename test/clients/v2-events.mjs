@@ -2,7 +2,18 @@
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { all, done, invalid, isTrue, members, missing, page, problem, step } from "./v2-kit.mjs";
+import {
+  all,
+  caller,
+  done,
+  invalid,
+  isTrue,
+  members,
+  missing,
+  page,
+  problem,
+  step,
+} from "./v2-kit.mjs";
 import { book, newEvent, newSchema, onSale, seats } from "./v2-stage.mjs";
 
 const EVENT = {
@@ -95,6 +106,54 @@ export async function statuses(world) {
     assert.equal(done(await api.put(rules, {})).orphanMode, null);
     invalid(await api.put(rules, { orphanMode: "some" }), "orphanMode");
     missing(await api.get(`/events/${randomUUID()}/rules`));
+  });
+}
+
+export async function doors(world) {
+  const { api } = world;
+  const show = await onSale(world, "A night with a door");
+  const admission = `/events/${show.id}/admission`;
+  const settings = { opensAt: "2020-01-01T00:00:00", perMinute: 600, draw: false };
+  await step("a door is set up, changed and shown", async () => {
+    const set = done(await api.put(admission, settings), 201);
+    members(set, { opensAt: "time", perMinute: "number", state: "string", tokenKey: "string" });
+    assert.equal(done(await api.put(admission, { ...settings, seatsPerVisitor: 1 })).state, "open");
+    assert.equal(done(await api.get(admission)).seatsPerVisitor, 1);
+    invalid(await api.put(admission, { perMinute: 1 }), "opensAt");
+    const later = { ...settings, opensAt: "2020-01-01T00:00:01" };
+    problem(await api.put(admission, later), 409, "INVALID_STATUS_TRANSITION");
+    missing(await api.get(`/events/${randomUUID()}/admission`));
+  });
+  await step("a visitor joins, enters, locks with the token and leaves", async () => {
+    const joined = done(await api.post(`${admission}/visitors`, { customer: "ada" }), 201);
+    members(joined, { visitor: "string", entry: "string", state: "string", taken: "number" });
+    const again = done(await api.post(`${admission}/visitors`, { customer: "ada" }));
+    assert.equal(again.visitor, joined.visitor);
+    const own = `${admission}/visitors/${joined.visitor}`;
+    problem(await book(api, "lock", show.id, seats(show.a)), 403, "ADMISSION_REQUIRED");
+    const entered = done(await api.post(`${own}/enter`));
+    assert.equal(entered.state, "inside");
+    const lock = { ...seats(show.a.slice(0, 1)), admission: entered.admission };
+    isTrue(await book(api, "lock", show.id, lock));
+    assert.equal(done(await api.get(own)).taken, 1);
+    const altered = await book(api, "lock", show.id, { ...lock, admission: "x" });
+    problem(altered, 403, "ADMISSION_INVALID", [
+      { field: "admission", rejectedValue: null, code: "SIGNATURE" },
+    ]);
+    const open = caller("", {});
+    const door = `/door/${show.id}`;
+    assert.equal((await open.get(door)).status, 200);
+    assert.equal(done(await open.get(`${door}/status`)).joined, 1);
+    assert.equal((await open.get(`${door}/entries`)).text, "");
+    const mine = `${door}/visitors/${joined.visitor}`;
+    assert.equal(done(await open.get(mine)).state, "inside");
+    assert.equal(done(await open.post(`${mine}/enter`)).admission, entered.admission);
+    done(await open.delete(mine), 204);
+    done(await api.delete(own), 204);
+    problem(await api.post(`${own}/enter`), 409, "INVALID_STATUS_TRANSITION");
+    missing(await api.get(`${admission}/visitors/somebody-who-never-joined`));
+    done(await api.delete(admission), 204);
+    missing(await api.delete(admission));
   });
 }
 

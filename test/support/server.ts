@@ -19,6 +19,7 @@ import { OpenCommandSockets } from "../../server/commands/connection.ts";
 import { Dispatch } from "../../server/dispatch.ts";
 import { OpenLinks } from "../../server/gateway/link.ts";
 import { Metrics } from "../../server/observe/metrics.ts";
+import { Doors } from "../../server/door/doors.ts";
 import { Live } from "../../server/live/live.ts";
 import { LargeLayouts } from "../../server/layouts/large-layouts.ts";
 import { LayoutThreads } from "../../server/layouts/layout-thread.ts";
@@ -238,6 +239,7 @@ export class TestServer {
       layouts: new LargeLayouts(engine, layoutThreads, LAYOUT_PACKER),
       audit: trail,
       live,
+      doors: new Doors(engine, TEST_SECRET),
       commands,
       gateways: new OpenLinks(TEST_SECRET),
       copies: new Copies("nowhere", undefined),

@@ -27,6 +27,8 @@ const ONLY_IN: Readonly<Record<string, readonly string[]>> = {
     // The on-sale player reads a layout file and writes its ledger; it is a client, not the server.
     "server/onsale/run.ts",
     "server/onsale/books.ts",
+    // The files that a door has published; a client, too.
+    "server/door/verify-draw.ts",
   ],
 };
 const BANNED_IN_ENGINE = new RegExp(

@@ -184,8 +184,9 @@ test("the codes of a call's refusals are in its type", () => {
   >();
   type Unblock = "EVENT_ACCESS_DENIED" | "ORGANIZATION_DISABLED" | "INVENTORY_NOT_AVAILABLE";
   expectTypeOf<Value<Frontrow["unblock"]>>().toEqualTypeOf<Result<boolean, AnyCommand | Unblock>>();
+  type Admission = "ADMISSION_REQUIRED" | "ADMISSION_INVALID";
   expectTypeOf<Value<Frontrow["lock"]>>().toEqualTypeOf<
-    Result<boolean, AnyCommand | Unblock | "EVENT_NOT_PUBLISHED" | "ORPHAN_SEAT">
+    Result<boolean, AnyCommand | Unblock | "EVENT_NOT_PUBLISHED" | Admission | "ORPHAN_SEAT">
   >();
   expectTypeOf<Value<Frontrow["venues"]["create"]>>().not.toExtend<Result<unknown, never>>();
 });

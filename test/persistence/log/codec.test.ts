@@ -12,9 +12,12 @@ import { runsOfZones, type ZoneChange } from "../../../engine/layout/zones.ts";
 import {
   type ArrivalRecord,
   type CatalogRecord,
+  DoorAct,
+  type DoorRecord,
+  type DoorStep,
+  type ExtensionRecord,
   type LogRecord,
   type MoveRecord,
-  type ExtensionRecord,
   type PriceRecord,
   RecordType,
 } from "../../../engine/records.ts";
@@ -25,6 +28,7 @@ import {
   decodeRecords,
   encodeRecord,
   packCatalog,
+  partitionOf,
   unpackCatalog,
 } from "../../../persistence/log/codec.ts";
 import { FRAME_HEADER_BYTES } from "../../../persistence/log/frame.ts";
@@ -90,6 +94,20 @@ const move: fc.Arbitrary<MoveRecord> = fc.record(
     seats: words,
     areas: triples,
   },
+  plain,
+);
+/** The lock of a visitor has a further field. */
+const visitorsLock = fc.tuple(move, u32).map(([record, visitor]) => ({ ...record, visitor }));
+const octets = fc.uint8Array({ maxLength: 40 });
+const step: fc.Arbitrary<DoorStep> = fc.oneof(
+  fc.record({ act: fc.constant(DoorAct.JOIN), visitor: u32, entry: octets }, plain),
+  fc.record({ act: fc.constant(DoorAct.OPEN), seed: octets, order: words }, plain),
+  fc.record({ act: fc.constant(DoorAct.INVITE), through: u32, untilMs: count }, plain),
+  fc.record({ act: fc.constant(DoorAct.ENTER), visitor: u32, seconds: u32, untilMs: count }, plain),
+  fc.record({ act: fc.constant(DoorAct.END), visitors: words }, plain),
+);
+const door: fc.Arbitrary<DoorRecord> = fc.record(
+  { type: fc.constant(RecordType.DOOR), actor: anyActor, partition: u32, step },
   plain,
 );
 const price: fc.Arbitrary<PriceRecord> = fc.record(
@@ -158,9 +176,22 @@ function hasPlainNames(json: unknown): boolean {
   return !JSON.stringify(json).includes("__proto__");
 }
 
+test("the partition of an encoded record → that of the record", () => {
+  fc.assert(
+    fc.property(fc.oneof(move, visitorsLock, price, extension, arrival, door), (record) => {
+      const out = new ByteWriter(16);
+      encodeRecord(out, 1, record);
+      expect(partitionOf(out.bytes.subarray(0, out.length))).toBe(record.partition);
+    }),
+  );
+});
+
 test("decoded records equal the encoded ones, in order", () => {
   const entry = fc.record(
-    { timeMs: count, record: fc.oneof(move, price, extension, arrival, catalog) },
+    {
+      timeMs: count,
+      record: fc.oneof(move, visitorsLock, price, extension, arrival, door, catalog),
+    },
     plain,
   );
   fc.assert(

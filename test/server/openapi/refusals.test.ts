@@ -362,10 +362,25 @@ test.each(booked)("%s refuses with the codes of errors[] that it documents", asy
   const beyond = { seats: [{ id: a.labels.idOf("A6") }], sessionId: "ann", ...more };
   // Of calls that it does not concern, it names nothing.
   const limited = (await server.post(path, beyond)).body.errors ?? [];
+  const admitted = call.text.id === "lockSeats" ? await beyondVisitor(server) : [];
   const changed = repriced === false ? [] : repriced.body.errors;
-  const errors = [...reply.body.errors, ...limited, ...changed, ...stale];
+  const errors = [...reply.body.errors, ...limited, ...changed, ...stale, ...admitted];
   const codes = new Set(errors.map(({ code }) => code));
   const { errorCode } = reply.body;
   const documented = call.text.refusals.find((refusal) => refusal.errorCode === errorCode);
   expect([...codes].sort()).toEqual([...documented!.fieldCodes].sort());
 });
+
+/** @returns The errors of a lock with the token of a visitor who may take one seat. */
+async function beyondVisitor(server: TestServer) {
+  server.world.change({ heldPerEvent: 0 });
+  const admission = `/api/private/v2.0/events/${server.a.eventId}/admission`;
+  const body = { opensAt: "2020-01-01T00:00", perMinute: 60, draw: false, seatsPerVisitor: 1 };
+  await server.call("PUT", admission, { ...actingFor(server.tenantToken, server.a), body });
+  const joined = await server.post<{ visitor: string }>(`${admission}/visitors`, {});
+  const enter = `${admission}/visitors/${joined.body.visitor}/enter`;
+  const { admission: token } = (await server.post<{ admission: string }>(enter, undefined)).body;
+  const seats = ["A5", "A6"].map((label) => ({ id: server.a.labels.idOf(label) }));
+  const lock = `/api/private/v2.0/booking/lock?eventId=${server.a.eventId}`;
+  return (await server.post(lock, { seats, admission: token })).body.errors;
+}

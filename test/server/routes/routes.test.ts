@@ -201,6 +201,7 @@ const EMPTY_IS_VALID: Readonly<Record<string, string>> = {
   "POST /api/private/v2.0/keys/rotate": "ends the old key at once",
   "POST /api/private/v2.0/events/{id}/clone": "copies the event as it is",
   "PUT /api/private/v2.0/events/{id}/rules": "follows the organization",
+  "POST /api/private/v2.0/events/{id}/admission/visitors": "joins without a customer",
   "POST /api/private/v2.0/webhooks/{id}/rotate": "keeps the old secret for a day",
   "POST /api/private/management/v2.0/keys/rotate": "ends the old token at once",
 };
@@ -244,9 +245,16 @@ test.each(Object.entries(EMPTY_IS_VALID))("an empty object sent to %s %s", async
   const options = { ...callerOf(route), body: {} };
   const webhook = { url: "https://odeon.example/", events: ["change"] };
   const { body } = await fresh.post<{ id: number }>("/api/private/v2.0/webhooks/", webhook);
+  if (route.path.endsWith("/visitors")) {
+    const door = { opensAt: "2020-01-01T00:00", perMinute: 1, draw: false };
+    await fresh.call("PUT", pathFor(route, fresh.a).replace("/visitors", ""), {
+      ...callerOf(route),
+      body: door,
+    });
+  }
   const target = targetFor(route, fresh.a).replace(String(NO_ID), String(body.id));
   const reply = await fresh.call(route.method, target, options);
-  expect([name, reply.status]).toEqual([name, name.endsWith("/clone") ? 201 : 200]);
+  expect([name, reply.status]).toEqual([name, /\/(clone|visitors)$/.test(name) ? 201 : 200]);
 });
 
 const PATHS = [...new Set(ROUTES.map(({ path }) => path))];
