@@ -204,6 +204,7 @@ export class Door implements Scalars {
     if (visitor === this.count) {
       assert(visitor < VISITORS_MAX, "a door takes only so many visitors");
       assert(entry.length === ENTRY_BYTES, "an entry has its length");
+      assert(this.find(entry) === NONE, "an entry joins once");
       this.#entries.setLanes(visitor, entry);
       this.#state.set(visitor, WAITING);
       this.#place.set(visitor, 0);
@@ -238,10 +239,8 @@ export class Door implements Scalars {
     assert(order.length === this.drawable, "everybody who joined in time is drawn");
     this.drawn = order.length;
     this.placeCount = order.length;
-    for (let i = 0; i < order.length; i++) {
-      this.#order.set(i, order[i]!);
-      this.#place.set(order[i]!, i + 1);
-    }
+    this.#order.fill(0, order);
+    for (let i = 0; i < order.length; i++) this.#place.set(order[i]!, i + 1);
     for (let visitor = order.length; visitor < this.count; visitor++) this.#giveLastPlace(visitor);
   }
 

@@ -333,6 +333,9 @@ test("tokens → the first refusal that applies", () => {
   const key = Buffer.from(world.keys.tokenKeyOf(world.door.id), "base64url");
   const other = createHmac("sha512", key).update(hs512).digest("base64url");
   expect(codeOf(`${hs512}.${other}`)).toBe("SIGNATURE");
+  // A right signature under the name of another algorithm.
+  const renamed = createHmac("sha256", key).update(hs512).digest("base64url");
+  expect(codeOf(`${hs512}.${renamed}`)).toBe("SIGNATURE");
   expect(codeOf(world.token(first!, { sub: "stranger" }))).toBe("SIGNATURE");
   // The same claims under a key that is of another algorithm's form.
   const forged = createHmac("sha256", Buffer.alloc(32)).update(`${head}.${payload}`);
