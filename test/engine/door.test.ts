@@ -418,6 +418,26 @@ test("seatsPerVisitor → VISITOR_LIMIT for the objects beyond it; taken follows
   expectConsistent(world);
 });
 
+test("best effort at a door → asks for the token, and takes what the visitor may still take", () => {
+  const world = opened({ seatsPerVisitor: 2 });
+  const [first] = inside(world, 1);
+  const { eventId, caller } = world;
+  const lock = (more: object) =>
+    world.submit("lockBestEffort", caller, {
+      eventId,
+      body: { ...world.selection("S", "A1", "A2", "A3"), ...more },
+    });
+  expect(lock({}).refused).toBe(Result.ADMISSION_REQUIRED);
+  const admission = world.token(first!);
+  expect(lock({ admission: `${admission}x` }).refused).toBe(Result.ADMISSION_INVALID);
+  expect(lock({ admission })).toMatchObject({
+    refused: Result.OK,
+    value: { refused: [{ field: "seats[2].id", code: "VISITOR_LIMIT" }] },
+  });
+  expect(world.facts(first!).taken).toBe(2);
+  expectConsistent(world);
+});
+
 test("HELD_LIMIT comes before VISITOR_LIMIT", () => {
   const world = opened({ seatsPerVisitor: 1 });
   world.change({ heldPerSession: 2 });
