@@ -77,6 +77,10 @@ const RUN_HERE = [
   "commands.md 2",
   "commands.md 4",
   "concepts.md 1",
+  "door.md 1",
+  "door.md 2",
+  "door.md 3",
+  "door.md 4",
   "holds.md 1",
   "holds.md 2",
   "holds.md 3",
@@ -84,6 +88,7 @@ const RUN_HERE = [
   "holds.md 7",
   "holds.md 8",
   "holds.md 9",
+  "holds.md 10",
   "on-sale.md 1",
   "on-sale.md 2",
   "on-sale.md 3",
@@ -175,7 +180,7 @@ test("every recipe is run once, and every runner exists", () => {
     }
   }
   const notRun = Object.keys(NOT_RUN).length;
-  expect([recipes.length - notRun, notRun]).toEqual([98, 3]);
+  expect([recipes.length - notRun, notRun]).toEqual([103, 3]);
 });
 
 const TOKEN = "a-token-of-your-own";
@@ -367,7 +372,7 @@ test("the recipes of the pages → the answers that the pages give", async () =>
   ]);
   const [held] = await reader.curl("holds.md 4");
   expect(membersOf(held)).toEqual(membersOf(JSON.parse(BLOCKS.get("holds.md 5")!)));
-  const wish = reader.block("holds.md 8").replace("{", '{ "holdType": "CHECKOUT",');
+  const wish = reader.block("holds.md 9").replace("{", '{ "holdType": "CHECKOUT",');
   expect(await reader.book("lock", wish)).toBe(true);
   const extended = await reader.book("extend", reader.block("holds.md 2"));
   const { seats: extendedSeats } = extended as { seats: { fence: number }[] };
@@ -377,7 +382,7 @@ test("the recipes of the pages → the answers that the pages give", async () =>
   expect(await listed.json()).toMatchObject({ content: [{ fence, holdType: "CHECKOUT" }] });
   const fenced = reader.block("holds.md 3").replace(": 44 ", `: ${fence} `);
   expect(await reader.book("sale", fenced)).toBe(true);
-  const house = reader.block("holds.md 7");
+  const house = reader.block("holds.md 8");
   expect(await reader.book("block", house.replace(', "fromBlocked": true', ""))).toBe(true);
   expect(await reader.book("directsale", house)).toBe(true);
 
@@ -391,7 +396,7 @@ test("the recipes of the pages → the answers that the pages give", async () =>
   socket.send(reader.block("commands.md 2"));
   expect(await socket.answers(1)).toEqual(JSON.parse(BLOCKS.get("commands.md 3")!));
   socket.socket.close();
-  expect(await reader.book("unlock", reader.block("holds.md 9"))).toBe(true);
+  expect(await reader.book("unlock", reader.block("holds.md 10"))).toBe(true);
   expect(await reader.program("commands.md 4", "result")).toMatchObject({ ok: true });
   const again = `client.revertSale({ eventId, ...${seats} })`;
   const client = `await ${again}.finally(() => client.close())`;
@@ -422,6 +427,10 @@ test("the recipes of an on-sale → a rehearsal, rules, best places, a longer ho
   const effective = { orphanMode: "lenient", orphanUntilSold: 90, heldPerSession: 6 };
   expect(rules).toMatchObject({ effective });
   await reader.curl("holds.md 1");
+  expect(await reader.curl("holds.md 7")).toMatchObject([
+    { seats: [{ state: "LOCKED" }], refused: [{ rejectedValue: 20, code: "NOT_FOUND" }] },
+  ]);
+  expect(await reader.book("unlock", '{"sessionId":"order-8132","all":true}')).toBe(true);
   const held = (await reader.book("best", reader.block("on-sale.md 3"))) as Held;
   expect(held.seats).toHaveLength(2);
   const { fence, expiresAt } = held.seats[0]!;
@@ -437,6 +446,35 @@ test("the recipes of an on-sale → a rehearsal, rules, best places, a longer ho
     errors: [{ code: "HELD_BY_ANOTHER_SESSION" }, { code: "HELD_BY_ANOTHER_SESSION" }],
   });
   expect(await reader.book("sale", ofHold("on-sale.md 5", fence))).toBe(true);
+});
+
+test("the recipes of the door → a visitor is drawn, enters and locks; the draw is verified", async () => {
+  const reader = await Reader.start("");
+  const opensAt = new Date(Date.now() + 2_000).toISOString().slice(0, 19);
+  const setUp = reader.block("door.md 1").replace("2030-05-01T08:00:00", opensAt);
+  const tools = `EVENT=${reader.event}\n`;
+  expect(JSON.parse(await reader.shell(tools + setUp))).toMatchObject({ state: "before" });
+  const joined = JSON.parse(await reader.shell(tools + reader.block("door.md 2"))) as {
+    visitor: string;
+  };
+  expect(joined).toMatchObject({ state: "waiting", place: null });
+  const { visitor } = joined;
+  expect(await reader.book("lock", reader.block("holds.md 9"))).toMatchObject({
+    errorCode: "ADMISSION_REQUIRED",
+  });
+  const enter = `${reader.url}/door/${reader.event}/visitors/${visitor}/enter`;
+  const entered = await vi.waitUntil(
+    async () => {
+      const answer = await fetch(enter, { method: "POST" });
+      return answer.ok && ((await answer.json()) as { admission: string; place: number });
+    },
+    { timeout: 20_000, interval: 100 },
+  );
+  expect(entered.place).toBe(1);
+  const lock = reader.block("door.md 3").replace(/eyJ[^"]*/, entered.admission);
+  expect(await reader.book("lock", lock)).toBe(true);
+  const verify = `VISITOR=${visitor}\nPATH=${DIST}:$PATH\n${reader.block("door.md 4")}`;
+  expect(await reader.shell(tools + verify)).toMatch(/\b1\b/);
 });
 
 test("the receiver of the guide → takes signed deliveries, refuses others and old ones", async () => {
