@@ -267,8 +267,7 @@ export class Dispatch implements Front<Match>, CommandFront {
       if (route.isLong(long, bytesOf(exchange))) return this.#runLong(exchange, route, long);
     }
     exchange.join();
-    const isQueryValid = query.errors.length === 0;
-    const chosen = isQueryValid ? route.bodyOf?.(query.values) : undefined;
+    const chosen = route.bodyOf?.(query.values);
     let body: unknown = chosen === undefined ? (route.readBody?.(exchange.body) ?? null) : null;
     let bodyErrors = NO_ERRORS;
     if (body === null && route.body !== undefined) {

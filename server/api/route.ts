@@ -94,7 +94,7 @@ export interface RouteRow<
   readonly params?: P;
   readonly query?: Q;
   readonly body?: Shape<Body>;
-  /** Shape of the body by query; undefined for `body`. */
+  /** Shape of the body by query, which may be invalid; undefined for `body`. */
   readonly bodyOf?: (query: QueryOf<Q>) => Shape | undefined;
   /**
    * Reads the usual form of the body faster than the general way, with the same result; null for a

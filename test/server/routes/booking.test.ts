@@ -475,6 +475,11 @@ test("a body that the call would refuse is refused, and so is an unknown call", 
   expectProblem(await server.post(checkPath(server, "steal"), body), invalid("call ENUM"));
   const missing = `${V2}/booking/check?eventId=${server.a.eventId}`;
   expectProblem(await server.post(missing, body), invalid("call NOT_NULL"));
+  const untyped = { groupOfSeats: [""] };
+  const places = "groupOfSeats[0] TYPE";
+  expectProblem(await server.post(missing, untyped), invalid("call NOT_NULL", places));
+  const noEvent = await server.post(checkPath(server, "sale", "x"), untyped);
+  expectProblem(noEvent, { ...invalid("eventId FORMAT", places), path });
 });
 
 test("Prefer and Idempotency-Key are not looked at", async () => {
