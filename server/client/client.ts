@@ -367,6 +367,8 @@ export interface Booking {
   readonly all?: boolean | null;
   /** The prices that the buyer saw, by id of a seat or an area; refused where one has changed. */
   readonly priceIds?: ById | null;
+  /** Of a lock: the token of a visitor, where the event has a door. */
+  readonly admission?: string | null;
   /** By default made by a client with `repeats`. */
   readonly idempotencyKey?: string;
 }
@@ -389,6 +391,8 @@ export interface BestRequest {
   /** True by default. */
   readonly avoidOrphans?: boolean | null;
   readonly holdType?: string | null;
+  /** The token of a visitor, where the event has a door. */
+  readonly admission?: string | null;
   /** By default made by a client with `repeats`. */
   readonly idempotencyKey?: string;
 }
