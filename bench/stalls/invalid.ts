@@ -13,7 +13,7 @@ const P99 = 0.99;
 
 /** Wrong for every call: bodies of unknown members alone would be carried out by some. */
 const WRONG =
-  '"id":-1,"name":-1,"graceSeconds":-1,"seriesId":-1,"salesControl":1,"publicSessionsEnabled":1,"orphanMode":1,"onlyActive":1';
+  '"id":-1,"name":-1,"graceSeconds":-1,"seriesId":-1,"salesControl":1,"publicSessionsEnabled":1,"orphanMode":1,"onlyActive":1,"customer":-1';
 
 /** Fill a body: objects, lists and members take longest to parse and to check, for their bytes. */
 const FILLINGS: readonly ((bytes: number) => string)[] = [

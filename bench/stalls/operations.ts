@@ -24,6 +24,7 @@ export interface Filling {
   readonly query?: string;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
+  readonly statuses?: readonly number[];
 }
 
 export interface Operation {
@@ -83,6 +84,8 @@ interface Created {
 
 const theEvent = ({ event }: Stage) => ({ path: [event.id] });
 const theVisitor = ({ event, notes }: Stage) => ({ path: [event.id, notes["visitor"]!] });
+/** A visitor who is not invited yet is refused. */
+const entering = (stage: Stage) => ({ ...theVisitor(stage), statuses: [200, 409] });
 const ADMISSION = `${EVENTS}/{id}/admission`;
 const ofEvent = ({ event }: Stage) => `eventId=${event.id}`;
 const byId = ({ event }: Stage) => `id=${event.id}`;
@@ -276,12 +279,12 @@ const EVENT_OPERATIONS: readonly Operation[] = [
     keep: ({ notes }, { visitor }: { visitor: string }) => void (notes["visitor"] = visitor),
   }),
   operation(`GET ${ADMISSION}/visitors/{visitor}`, "", theVisitor),
-  operation(`POST ${ADMISSION}/visitors/{visitor}/enter`, "", theVisitor),
+  operation(`POST ${ADMISSION}/visitors/{visitor}/enter`, "", entering),
   operation("GET /door/{eventId}", "", theEvent),
   operation("GET /door/{eventId}/status", "", theEvent),
   operation("GET /door/{eventId}/entries", "", theEvent),
   operation("GET /door/{eventId}/visitors/{visitor}", "", theVisitor),
-  operation("POST /door/{eventId}/visitors/{visitor}/enter", "", theVisitor),
+  operation("POST /door/{eventId}/visitors/{visitor}/enter", "", entering),
   operation("DELETE /door/{eventId}/visitors/{visitor}", "", theVisitor),
   operation(`DELETE ${ADMISSION}/visitors/{visitor}`, "", theVisitor),
   operation(`DELETE ${ADMISSION}`, "", theEvent),

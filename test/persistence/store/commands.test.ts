@@ -63,7 +63,15 @@ test("commands that only the front gives are refused to library callers", async 
   const webhooks = ["create", "update", "delete"].map((act) => `${act}Webhook`);
   webhooks.push("rotateWebhookSecret", "disableWebhook");
   const moves = ["moveOrganization", "beginArrival", "arrive", "clearOrganization"];
-  const inOrder = [...moves, ...logins, ...replies, ...layouts, ...webhooks];
+  const doors = [
+    "putAdmission",
+    "deleteAdmission",
+    "openDoor",
+    "joinDoor",
+    "enterDoor",
+    "leaveDoor",
+  ];
+  const inOrder = [...moves, ...logins, ...replies, ...layouts, ...webhooks, ...doors];
   expect(INTERNAL_KINDS).toEqual(inOrder);
   for (const kind of INTERNAL_KINDS) {
     await expectRefused(sampleCommand(kind, caller), invalid("kind", "UNKNOWN"));

@@ -269,6 +269,17 @@ test("public paths without a door, of an unknown event → 404; of no event id �
     expectProblem(await open("GET", door + path), { status: 404, errorCode: "ENTITY_NOT_FOUND" });
     expect((await open("GET", `/door/nothing${path}`)).status).toBe(400);
   }
+  for (const [method, path] of [
+    ["POST", "/visitors/x/enter"],
+    ["DELETE", "/visitors/x"],
+  ] as const) {
+    const reply = await open(method, `/door/nothing${path}`);
+    expectProblem(reply, {
+      status: 400,
+      errorCode: "VALIDATION_FAILED",
+      errors: ["eventId FORMAT"],
+    });
+  }
 });
 
 test("visitors beyond the budget of the public paths → 429; the organization's calls go on", async () => {
@@ -333,6 +344,67 @@ test("a lock at a door → asks for the token, over HTTP, v1 and a dry run", asy
   });
   expect((await call("POST", best, { ...two, quantity: 1 })).status).toBe(200);
 });
+
+/** By reason: the token of a visitor, made unfit. */
+const UNFIT: readonly (readonly [string, () => Promise<string>])[] = [
+  ["SIGNATURE", async () => `${(await admitted()).admission}x`],
+  ["EVENT", () => admittedElsewhere()],
+  [
+    "EXPIRED",
+    async () => {
+      const { admission: token } = await admitted({ insideSeconds: 60 });
+      await wait(MINUTE_MS);
+      return token;
+    },
+  ],
+  [
+    "LEFT",
+    async () => {
+      const { admission: token, visitor } = await admitted();
+      expect((await open("DELETE", `${door}/visitors/${visitor}`)).status).toBe(204);
+      return token;
+    },
+  ],
+  [
+    "SESSION",
+    async () => {
+      const { admission: token } = await admitted();
+      const first = server.selection("another", "A2");
+      const target = `${V2}/booking/lock?eventId=${server.a.eventId}`;
+      expect((await call("POST", target, { ...first, admission: token })).text).toBe("true");
+      return token;
+    },
+  ],
+];
+
+/** The token of a visitor of another event, while this one has a door. */
+async function admittedElsewhere(): Promise<string> {
+  await admitted();
+  const own = admission;
+  const clone = `${V2}/events/${server.a.eventId}/clone`;
+  const { id } = (await call<{ id: string }>("POST", clone, { name: "B", status: "PUBLISHED" }))
+    .body;
+  admission = `${V2}/events/${id}/admission`;
+  const { admission: token } = await admitted();
+  admission = own;
+  return token;
+}
+
+test.each(UNFIT)(
+  "an admission that is unfit by %s → no lock, no best, no dry run",
+  async (code, unfit) => {
+    const token = await unfit();
+    const event = `eventId=${server.a.eventId}`;
+    const refusal = { status: 403, errorCode: "ADMISSION_INVALID", errors: [`admission ${code}`] };
+    const path = `${V2}/booking/lock`;
+    expectProblem(await lock({ admission: token }), refusal);
+    const check = `${V2}/booking/check?${event}&call=lock`;
+    expectProblem(await lock({ admission: token }, check), { ...refusal, path });
+    expectProblem(await lock({ admission: token }, `${path}?${event}&mode=best-effort`), refusal);
+    const wish = { sessionId: "S", quantity: 1, admission: token };
+    expectProblem(await call("POST", `${V2}/booking/best?${event}`, wish), refusal);
+  },
+);
 
 test("a refused lock without a token → its Idempotency-Key may come again with one", async () => {
   const { admission: token } = await admitted();
