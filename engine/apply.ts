@@ -12,11 +12,15 @@ import { buildLayout } from "./layout/layout.ts";
 import { plainDocument } from "./layout/packed.ts";
 import { MOVES, SeatState } from "./inventory/states.ts";
 import {
+  type CartPart,
+  type CartRecord,
   type CatalogRecord,
   DoorAct,
   type DoorRecord,
   type LogRecord,
   type MoveRecord,
+  partitionsOf,
+  partsOn,
   RecordType,
 } from "./records.ts";
 import type { State } from "./state.ts";
@@ -35,6 +39,8 @@ export function apply(state: State, record: LogRecord, timeMs: number, sequence:
       return state.partitionAt(record.partition).extend(record, timeMs);
     case RecordType.ARRIVAL:
       return state.partitionAt(record.partition).arrive(record, timeMs);
+    case RecordType.CART:
+      return applyCart(state, record, { timeMs, sequence });
     case RecordType.CATALOG:
       return applyCatalog(state, record, timeMs);
     case RecordType.DOOR:
@@ -44,19 +50,57 @@ export function apply(state: State, record: LogRecord, timeMs: number, sequence:
   }
 }
 
+/** @param onPart - Called before each part is applied. */
+export function applyCart(
+  state: State,
+  record: CartRecord,
+  { timeMs, sequence }: { readonly timeMs: number; readonly sequence: number },
+  onPart?: (part: CartPart, fence: number) => void,
+): void {
+  for (const number of partitionsOf(record)) {
+    // Its sales and blocks have the number of its locks, so it does not rise from part to part.
+    const partition = state.partitionAt(number);
+    const fence = partition.holds.nextFence(sequence);
+    for (const part of partsOn(record, number)) {
+      onPart?.(part, fence);
+      if (part.type === RecordType.EXTENSION) {
+        partition.extend(part, timeMs);
+        continue;
+      }
+      const door = doorAt(state, number);
+      if (door !== undefined) sell(door, partition, part);
+      partition.moveAs(part, timeMs, fence);
+      if (part.visitor !== undefined) bind(door, partition, part);
+    }
+  }
+}
+
+function doorAt({ doors }: State, number: number): Door | undefined {
+  return doors.size === 0 ? undefined : doors.get(number);
+}
+
 function applyMove(state: State, record: MoveRecord, timeMs: number, sequence: number): void {
   const partition = state.partitionAt(record.partition);
-  const door = state.doors.size === 0 ? undefined : state.doors.get(record.partition);
-  if (door !== undefined && MOVES[record.move].to === SeatState.SOLD) sell(door, partition, record);
+  const door = doorAt(state, record.partition);
+  if (door !== undefined) sell(door, partition, record);
   partition.move(record, timeMs, sequence);
-  if (record.visitor === undefined) return;
+  if (record.visitor !== undefined) bind(door, partition, record);
+}
+
+/** A lock under the token of a visitor. */
+function bind(door: Door | undefined, partition: Partition, record: MoveRecord): void {
   assert(door !== undefined, "a visitor has a door");
   const { fence } = partition.holds.get(record.hold);
-  door.lock(record.visitor, fence, record.session, partition);
+  door.lock(record.visitor!, fence, record.session, partition);
 }
 
 /** Seats and places sold out of holds count for their visitors, for good. */
-function sell(door: Door, partition: Partition, { seats, areas }: MoveRecord): void {
+export function sell(
+  door: Pick<Door, "sell">,
+  partition: Partition,
+  { move, seats, areas }: MoveRecord,
+): void {
+  if (MOVES[move].to !== SeatState.SOLD) return;
   for (const seat of seats) {
     const slot = partition.holdOf(seat);
     if (slot !== NONE) door.sell(partition.holds.get(slot).fence, 1);
@@ -235,10 +279,11 @@ const ON_INVENTORY: ReadonlySet<Effect> = new Set([
  * A snapshot copies a partition again only after a record has affected it.
  *
  * @returns Partition numbers; one may occur twice, or belong to a partition yet to be created.
- * Cost: constant for bookings and prices; O(rows of the record + events) for a change of a layout.
+ * Cost: constant for bookings and prices, O(parts) for a cart; O(rows of the record + events) for a
+ * change of a layout.
  */
 export function affectedPartitions(state: State, record: LogRecord): readonly number[] {
-  if (record.type !== RecordType.CATALOG) return [record.partition];
+  if (record.type !== RecordType.CATALOG) return partitionsOf(record);
   const affected: number[] = [];
   for (const [{ partition }, effect] of effectsOf(state, record)) {
     const isPaused = effect === "switch" && state.doors.has(partition);
@@ -283,7 +328,7 @@ export function noteSequence(state: State, sequence: number, record: LogRecord):
   const { sequences } = state;
   if (record.type === RecordType.DOOR) return;
   if (record.type !== RecordType.CATALOG) {
-    sequences.set(record.partition, sequence);
+    for (const number of partitionsOf(record)) sequences.set(number, sequence);
     return;
   }
   for (const [number, call] of changedEvents(state, record)) {

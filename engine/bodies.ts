@@ -4,6 +4,7 @@ import {
   BEST_GROUPS_MAX,
   BEST_PRICES_MAX,
   BEST_QUANTITY_MAX,
+  CART_ITEMS_MAX,
   CLAIM_SECONDS_MAX,
   EXTENSION_SECONDS_MAX,
   HOLD_TTL_SECONDS_MAX,
@@ -75,7 +76,7 @@ const FENCES = map(FENCE, OBJECTS_PER_REQUEST_MAX);
 
 const ADMISSION_TOKEN = text({ maxLength: ADMISSION_LENGTH_MAX, format: "line" });
 
-export const STATE_SELECTION = object({
+const SELECTION_MEMBERS = {
   sessionId: optional(SESSION),
   seats: optional(list(CHOICE)),
   groupOfSeats: optional(list(CHOICE)),
@@ -91,7 +92,8 @@ export const STATE_SELECTION = object({
   priceIds: optional(map(integer(), OBJECTS_PER_REQUEST_MAX)),
   /** LOCK: the token of a visitor, where the event has a door. */
   admission: optional(ADMISSION_TOKEN),
-});
+};
+export const STATE_SELECTION = object(SELECTION_MEMBERS);
 /**
  * Objects of a booking call, each once: `seats`, and places of areas in `groupOfSeats`, at most
  * 1,000 in all. A lock is held by the session; without `holdType` it is a CART. Fences guard an
@@ -103,6 +105,7 @@ export const STATE_SELECTION = object({
  */
 export type StateSelection = TypeOf<typeof STATE_SELECTION>;
 
+const EXTENSION_SECONDS = integer({ minimum: 1, maximum: EXTENSION_SECONDS_MAX });
 export const EXTENSION = object({
   sessionId: optional(SESSION),
   seats: optional(list(CHOICE)),
@@ -110,7 +113,7 @@ export const EXTENSION = object({
   groupOfSeats: optional(ANYTHING),
   fence: optional(FENCE),
   fences: optional(FENCES),
-  seconds: integer({ minimum: 1, maximum: EXTENSION_SECONDS_MAX }),
+  seconds: EXTENSION_SECONDS,
 });
 /**
  * The holds that are to end `seconds` from now: those of the `seats`; without seats the one with the
@@ -118,6 +121,40 @@ export const EXTENSION = object({
  * `fences` guard the holds of the seats, as in a `StateSelection`.
  */
 export type Extension = TypeOf<typeof EXTENSION>;
+
+/** Calls of the items of a cart. */
+export const CART_CALLS = [
+  "lock",
+  "unlock",
+  "sale",
+  "revertsale",
+  "directsale",
+  "block",
+  "unblock",
+  "extend",
+] as const;
+const CART_ITEM = object({
+  eventId: UUID,
+  call: oneOf(CART_CALLS),
+  ...SELECTION_MEMBERS,
+  seconds: optional(EXTENSION_SECONDS),
+  /** The last record of the event before the cart. */
+  ifSequence: optional(integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
+});
+/**
+ * A booking call on an event, with its members. Its `sessionId` beats that of the cart. With
+ * `ifSequence` the cart is refused unless that is the last record of the event before it.
+ */
+export type CartItem = TypeOf<typeof CART_ITEM>;
+export const CART = object({
+  sessionId: optional(SESSION),
+  items: list(CART_ITEM, { minItems: 1, maxItems: CART_ITEMS_MAX }),
+});
+/**
+ * Calls on one or more events, all or none, in order: each finds what those before it leave. Up to
+ * 50 items with 1,000 objects in all. The locks in one event are one hold.
+ */
+export type Cart = TypeOf<typeof CART>;
 
 export const BEST_REQUEST = object({
   sessionId: optional(SESSION),

@@ -44,13 +44,16 @@ import type { State } from "./state.ts";
 
 export type BookingCommand = CommandWith<{ eventId: string; body: StateSelection }>;
 
+/** The inventory to decide on: that of the state, or the draft of a cart. */
+export type Inventories = Pick<State, "catalog" | "partitionOf" | "doors" | "doorKeys" | "takenOf">;
+
 /**
  * The refusals come in the order of the result codes. A direct sale of inventory off sale is no
  * refusal: it answers false and changes nothing.
  * Cost: O(objects of the request), usually 2.
  */
-function decideBooking(
-  state: State,
+export function decideBooking(
+  state: Inventories,
   { caller, eventId, body }: BookingCommand,
   timeMs: number,
   rules: BookingRules,
@@ -98,7 +101,7 @@ export interface CheckedBooking {
 
 /** The checks before those of the inventory. */
 export function checkBooking(
-  state: State,
+  state: Inventories,
   { caller, eventId, body }: BookingCommand,
   timeMs: number,
   rules: BookingRules,
@@ -106,8 +109,7 @@ export function checkBooking(
   const organization = callersOrganization(state, caller);
   const isLock = rules.move === Move.LOCK;
   const holdType = isLock ? findHoldType(organization, body.holdType) : undefined;
-  const errors = checkSelection(body, rules);
-  if (isLock && holdType === undefined) errors.push(unknownHoldType(body));
+  const errors = bookingErrors(organization, body, rules);
   if (errors.length > 0) return refuseInvalid(errors);
   const event = ownEvent(state, caller, eventId);
   if (event === null) return refuseEvent();
@@ -119,7 +121,7 @@ export function checkBooking(
 
 /** State, then limits on holds, then single seats left alone: the first that refuses answers. */
 export function judgeInventory(
-  state: State,
+  state: Inventories,
   { organization, event, visitor }: CheckedBooking,
   selection: StateSelection,
   rules: BookingRules,
@@ -141,6 +143,19 @@ export function judgeInventory(
   if (orphans.length === 0) return inventory;
   const detail = "The request would leave a single seat alone: take it too, or choose others.";
   return refuse(Result.ORPHAN_SEAT, detail, orphans);
+}
+
+/** @returns The errors of the request, in its own order. */
+export function bookingErrors(
+  organization: OrganizationRow,
+  body: StateSelection,
+  rules: BookingRules,
+): FieldError[] {
+  const errors = checkSelection(body, rules);
+  const isUnknown =
+    rules.move === Move.LOCK && findHoldType(organization, body.holdType) === undefined;
+  if (isUnknown) errors.push(unknownHoldType(body));
+  return errors;
 }
 
 function takesAll(
@@ -243,7 +258,7 @@ function refuseInventory(rules: BookingRules, errors: readonly FieldError[]): De
   const codes = new Set(errors.map(({ code }) => code));
   const isUnknown = codes.delete("NOT_FOUND");
   codes.delete("PRICE_CHANGED");
-  if (rules.move === Move.DIRECT_SALE && !isUnknown && codes.size > 0) return grant(null, false);
+  if (rules.answersFalse && !isUnknown && codes.size > 0) return grant(null, false);
   return refuse(
     Result.INVENTORY_NOT_AVAILABLE,
     "Some of the inventory is not available; nothing was changed.",
@@ -256,10 +271,13 @@ type HoldFacts = Pick<MoveRecord, "hold" | "holdType" | "expiresAtMs">;
 
 const NO_HOLD: HoldFacts = { hold: NONE, holdType: "", expiresAtMs: 0 };
 
-export function newHold({ holds }: Partition, holdType: HoldTypeRow, timeMs: number): HoldFacts {
-  assert(holds.nextSlot !== NONE, "a hold has a slot");
-  const expiresAtMs = holdEndMs(holdType, timeMs);
-  return { hold: holds.nextSlot, holdType: holdType.name, expiresAtMs };
+/** Of a later lock of a cart: the facts of the hold that it joins. */
+export function newHold(partition: Partition, holdType: HoldTypeRow, timeMs: number): HoldFacts {
+  const { holds, lockSlot: hold } = partition;
+  assert(hold !== NONE, "a hold has a slot");
+  const isJoined = hold !== holds.nextSlot;
+  const expiresAtMs = isJoined ? holds.get(hold).expiresAtMs : holdEndMs(holdType, timeMs);
+  return { hold, holdType: holdType.name, expiresAtMs };
 }
 
 // The differences between the booking commands.
@@ -284,6 +302,8 @@ export interface BookingRules {
   readonly otherFence: typeof ANOTHER_HOLD | typeof STALE_FENCE | null;
   /** Accepts ACTIVE seats, and leaves them as they are. */
   readonly skipsActive: boolean;
+  /** Answers false for inventory off sale. A cart refuses it. */
+  readonly answersFalse: boolean;
   /** Refuses objects whose price is not that of `priceIds`. */
   readonly guardsPrices: boolean;
 }
@@ -299,6 +319,7 @@ export const PLAIN_BOOKING: Omit<BookingRules, "move"> = {
   respectsSession: false,
   otherFence: null,
   skipsActive: false,
+  answersFalse: false,
   guardsPrices: false,
 };
 
@@ -326,11 +347,12 @@ export function refusalsOf<const E extends Exceptions>(exceptions: E) {
 /** The booking commands differ only in their rules. */
 function booking<const E extends Exceptions>(move: Move, exceptions: E) {
   const rules: BookingRules = { ...PLAIN_BOOKING, ...exceptions, move };
-  return command({
+  const row = command({
     members: { eventId: UUID_KEY, body: STATE_SELECTION },
     refusals: refusalsOf(exceptions),
     decide: (state, given, timeMs) => decideBooking(state, given, timeMs, rules),
   });
+  return { ...row, rules };
 }
 
 /** The same session may have locked the seat again, but the code for programs is the same. */
@@ -372,6 +394,7 @@ export const BOOKING_COMMANDS = {
   directsale: booking(Move.DIRECT_SALE, {
     moveFromBlocked: Move.DIRECT_SALE_WITH_BLOCKED,
     needsPublished: true,
+    answersFalse: true,
     guardsPrices: true,
   }),
   block: booking(Move.BLOCK, {}),
@@ -415,7 +438,7 @@ interface Search {
  * Cost: O(objects of the request), usually 2; for GA places O(holds to take them from), usually 1.
  */
 export function findInventory(
-  state: State,
+  state: Inventories,
   event: EventRow,
   selection: StateSelection,
   rules: BookingRules,
@@ -580,7 +603,7 @@ function slotsOf({ partition, session, fence }: Search, area: number): Iterable<
 function takePlaces(search: Search, area: number, places: number, triples: number[]): void {
   const { partition, move } = search;
   if (MOVES[move].from !== SeatState.LOCKED) {
-    const slot = MOVES[move].to === SeatState.LOCKED ? partition.holds.nextSlot : NONE;
+    const slot = MOVES[move].to === SeatState.LOCKED ? partition.lockSlot : NONE;
     triples.push(area, slot, places);
     return;
   }

@@ -10,6 +10,7 @@ import { CALLER, type CommandWith } from "./bodies.ts";
 import { BEST_COMMANDS } from "./best.ts";
 import { BEST_EFFORT_COMMANDS } from "./best-effort.ts";
 import { BOOKING_COMMANDS } from "./booking.ts";
+import { CART_COMMANDS } from "./cart.ts";
 import { DOOR_COMMANDS } from "./door.ts";
 import { EXTEND_COMMANDS } from "./extend.ts";
 import { bytesOfRow, type Catalog, type CatalogPut } from "./catalog.ts";
@@ -56,6 +57,7 @@ export const COMMANDS = {
   ...WEBHOOK_COMMANDS,
   ...BOOKING_COMMANDS,
   ...EXTEND_COMMANDS,
+  ...CART_COMMANDS,
   ...BEST_COMMANDS,
   ...BEST_EFFORT_COMMANDS,
   ...DOOR_COMMANDS,

@@ -6,6 +6,8 @@ import { assert } from "./assert.ts";
 
 /** Objects (seats and areas) of one booking request. */
 export const OBJECTS_PER_REQUEST_MAX = 1_000;
+/** Calls of one cart. */
+export const CART_ITEMS_MAX = 50;
 /** Places of one request for the best ones. */
 export const BEST_QUANTITY_MAX = 50;
 /** Prices, and groups of seats, of one request for the best places. */

@@ -101,7 +101,7 @@ export function visitorFacts(
     estimatedSeconds: ahead === null ? null : Math.ceil(((ahead + 1) * 60) / door.row.perMinute),
     untilMs: at === INVITED || at === INSIDE ? door.untilOf(visitor) : null,
     seconds: door.secondsOf(visitor),
-    taken: door.takenOf(visitor, state.partitionOf(event)),
+    taken: state.takenOf(event, visitor),
   };
 }
 
@@ -370,7 +370,7 @@ const ADMISSION_REQUIRED = refuse(
  * Cost: that of reading the token.
  */
 export function admit(
-  state: State,
+  state: Pick<State, "doors" | "doorKeys">,
   event: EventRow,
   { admission, sessionId, holdType }: Admittable,
   timeMs: number,
@@ -403,18 +403,21 @@ const REASONS = {
 };
 
 /** A token is never shown again. */
-function refuseAdmission(code: keyof typeof REASONS): Refusal {
+export function refuseAdmission(code: keyof typeof REASONS): Refusal {
   const error = { field: "admission", code, message: REASONS[code], rejectedValue: null };
   return refuse(Result.ADMISSION_INVALID, `The admission ${REASONS[code]}.`, [error]);
 }
 
 /** Seats and places that a visitor may still lock; Infinity without a limit. */
-export function leftOf(state: State, event: EventRow, visitor: number): number {
+export function leftOf(
+  state: Pick<State, "doors" | "takenOf">,
+  event: EventRow,
+  visitor: number,
+): number {
   if (visitor === NONE) return Infinity;
-  const door = state.doors.get(event.partition)!;
-  const { seatsPerVisitor } = door.row;
+  const { seatsPerVisitor } = state.doors.get(event.partition)!.row;
   if (seatsPerVisitor === null) return Infinity;
-  return Math.max(0, seatsPerVisitor - door.takenOf(visitor, state.partitionOf(event)));
+  return Math.max(0, seatsPerVisitor - state.takenOf(event, visitor));
 }
 
 export function visitorLimit(field: string, rejectedValue: number): FieldError {

@@ -9,6 +9,7 @@
 import { apply, noteSequence } from "./apply.ts";
 import { assert, Broken } from "./assert.ts";
 import { expireHold } from "./booking.ts";
+import { eventIdsOf } from "./cart.ts";
 import { nextDoorRecord } from "./door.ts";
 import type { EventRow } from "./catalog.ts";
 import { type AnswerOf, type CommandKind, type CommandOf, decide } from "./commands.ts";
@@ -291,16 +292,18 @@ export class Engine {
   }
 
   /** Ends the expired holds of every event of the command. */
-  #expireHoldsFor(command: object, timeMs: number, space: LogSpace): Refusal | null {
-    const { eventId, schemaId, organizationId } = command as Partial<Scope>;
+  #expireHoldsFor<K extends CommandKind>(
+    command: CommandOf<K>,
+    timeMs: number,
+    space: LogSpace,
+  ): Refusal | null {
     const { events } = this.state.catalog;
+    const { eventId } = command as Partial<Scope>;
     if (eventId !== undefined) {
       const event = events.get(eventId);
       return event === undefined ? null : this.#expireHolds(event.partition, timeMs, space);
     }
-    if (schemaId === undefined && organizationId === undefined) return null;
-    for (const event of events.values()) {
-      if (event.schemaId !== schemaId && event.organizationId !== organizationId) continue;
+    for (const event of eventsOf(events, command)) {
       const refusal = this.#expireHolds(event.partition, timeMs, space);
       if (refusal !== null) return refusal;
     }
@@ -368,6 +371,22 @@ export class Engine {
     this.#isHalted = true;
     throw error instanceof Broken ? error : new Broken("a record is appended and applied", error);
   }
+}
+
+/** Events of a command that names several by one member. */
+function eventsOf<K extends CommandKind>(
+  events: ReadonlyMap<string, EventRow>,
+  command: CommandOf<K>,
+): readonly EventRow[] {
+  if (command.kind === "cart") {
+    const ids = eventIdsOf((command as object as CommandOf<"cart">).body);
+    return ids.flatMap((id) => events.get(id) ?? []);
+  }
+  const { schemaId, organizationId } = command as Partial<Scope>;
+  if (schemaId === undefined && organizationId === undefined) return [];
+  return [...events.values()].filter((event) => {
+    return event.schemaId === schemaId || event.organizationId === organizationId;
+  });
 }
 
 function refusalOf(admission: Exclude<Admission, typeof Admission.OPEN> | TooLong): Refusal {

@@ -10,6 +10,7 @@ import {
   checkOpen,
   findHoldType,
   findInventory,
+  type Inventories,
   PLAIN_BOOKING,
   refusalsOf,
   sizeError,
@@ -35,7 +36,6 @@ import {
   Result,
 } from "./results.ts";
 import { UUID_KEY } from "./schema.ts";
-import type { State } from "./state.ts";
 
 type ExtendCommand = CommandWith<{ eventId: string; body: Extension }>;
 
@@ -55,7 +55,7 @@ const EXCEPTIONS = {
   respectsSession: true,
   otherFence: ANOTHER_HOLD,
 } as const;
-const RULES: BookingRules = { ...PLAIN_BOOKING, ...EXCEPTIONS, move: Move.SALE };
+export const EXTEND_RULES: BookingRules = { ...PLAIN_BOOKING, ...EXCEPTIONS, move: Move.SALE };
 
 export const EXTEND_COMMANDS = {
   extend: command({
@@ -66,8 +66,8 @@ export const EXTEND_COMMANDS = {
 };
 
 /** Cost: O(first seats of the holds) and `Areas.heldOf`. */
-function decideExtend(
-  state: State,
+export function decideExtend(
+  state: Inventories,
   { caller, eventId, body }: ExtendCommand,
   timeMs: number,
 ): Decision<Extended> {
@@ -76,7 +76,7 @@ function decideExtend(
   if (errors.length > 0) return refuseInvalid(errors);
   const event = ownEvent(state, caller, eventId);
   if (event === null) return refuseEvent();
-  const closed = checkOpen(event, organization, RULES);
+  const closed = checkOpen(event, organization, EXTEND_RULES);
   if (closed !== null) return closed;
   const slots = findHolds(state, event, body);
   if (isRefused(slots)) return slots;
@@ -103,7 +103,7 @@ function decideExtend(
   return grant(record, extended);
 }
 
-function checkExtension(body: Extension): FieldError[] {
+export function checkExtension(body: Extension): FieldError[] {
   const { sessionId, groupOfSeats, fence, fences } = body;
   const seats = body.seats ?? [];
   const size = sizeError(seats.length);
@@ -123,12 +123,16 @@ function checkExtension(body: Extension): FieldError[] {
 }
 
 /** @returns Slots, rising. */
-function findHolds(state: State, event: EventRow, body: Extension): readonly number[] | Refusal {
+function findHolds(
+  state: Inventories,
+  event: EventRow,
+  body: Extension,
+): readonly number[] | Refusal {
   const { sessionId = null, seats, fence = null } = body;
   const partition = state.partitionOf(event);
   if (seats !== undefined && seats !== null && seats.length > 0) {
     const selection = { sessionId, seats, fence, fences: body.fences ?? null };
-    const { requested, errors } = findInventory(state, event, selection, RULES);
+    const { requested, errors } = findInventory(state, event, selection, EXTEND_RULES);
     if (errors.length > 0) return refuseHolds(errors);
     const slots = new Set(Array.from(requested, (seat) => partition.holdOf(seat)));
     return [...slots].sort((a, b) => a - b);
@@ -189,7 +193,11 @@ function placesOf(partition: Partition, slot: number): number {
 }
 
 /** @param ends - By slot: the end of each hold, milliseconds since 1970; 0 for never. */
-function extendedFacts(state: State, event: EventRow, ends: ReadonlyMap<number, number>): Extended {
+function extendedFacts(
+  state: Inventories,
+  event: EventRow,
+  ends: ReadonlyMap<number, number>,
+): Extended {
   const partition = state.partitionOf(event);
   const prices = state.catalog.pricesOf(event.id);
   const seats: BookedSeat[] = [];

@@ -14,6 +14,7 @@ export const RecordType = {
   PRICE: 3,
   EXTENSION: 4,
   ARRIVAL: 5,
+  CART: 6,
   DOOR: 7,
 } as const;
 
@@ -143,10 +144,51 @@ export interface DoorRecord {
   readonly step: DoorStep;
 }
 
-export type LogRecord =
-  | CatalogRecord
-  | MoveRecord
-  | PriceRecord
-  | ExtensionRecord
-  | ArrivalRecord
-  | DoorRecord;
+/** A step of a cart on one event. */
+export type CartPart = MoveRecord | ExtensionRecord;
+
+/**
+ * Moves and extensions of one or more events, all or none. Of the parts on one event, each begins
+ * with the inventory as the parts before it leave it; its locks are one hold.
+ */
+export interface CartRecord {
+  readonly type: typeof RecordType.CART;
+  readonly actor: Actor;
+  /** Of the cart; a part may have another one. Empty for none. */
+  readonly session: string;
+  /** At least one. */
+  readonly parts: readonly CartPart[];
+}
+
+/** Records about one event. */
+export type EventRecord = MoveRecord | PriceRecord | ExtensionRecord | ArrivalRecord | DoorRecord;
+
+/** Records about the inventory and the doors of events. */
+export type InventoryRecord = EventRecord | CartRecord;
+
+export type LogRecord = CatalogRecord | InventoryRecord;
+
+/** @returns The partition numbers of a record, each once. Cost: O(parts of a cart). */
+export function partitionsOf(record: InventoryRecord): readonly number[] {
+  if (record.type !== RecordType.CART) return [record.partition];
+  return [...new Set(record.parts.map(({ partition }) => partition))];
+}
+
+/** @returns The parts of a cart on one event, in order. */
+export function partsOn({ parts }: CartRecord, number: number): readonly CartPart[] {
+  return parts.filter(({ partition }) => partition === number);
+}
+
+/**
+ * @returns The record on some events alone; null when it has nothing there.
+ * Cost: O(parts of a cart).
+ */
+export function recordOn<Of extends InventoryRecord>(
+  record: Of,
+  isWanted: (partition: number) => boolean,
+): Of | null {
+  if (record.type !== RecordType.CART) return isWanted(record.partition) ? record : null;
+  const parts = record.parts.filter(({ partition }) => isWanted(partition));
+  if (parts.length === record.parts.length) return record;
+  return parts.length === 0 ? null : { ...record, parts };
+}

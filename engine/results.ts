@@ -29,6 +29,7 @@ export const Result = {
   INVALID_STATUS_TRANSITION: 52,
   ENTITY_IN_USE: 53,
   INVENTORY_IN_USE: 54,
+  CHANGED: 55,
   INVENTORY_NOT_AVAILABLE: 60,
   ORPHAN_SEAT: 61,
   /** No command can have both. */

@@ -326,7 +326,8 @@ export class Door implements Scalars {
     assert(bound === undefined || bound === session, "a visitor keeps its session");
     if (bound === undefined) this.#sessions.set(visitor, session);
     const own = (this.#fences.get(visitor) ?? []).filter((held) => holds.slotOf(held) !== NONE);
-    own.push(fence);
+    // Locks of one cart are one hold.
+    if (!own.includes(fence)) own.push(fence);
     this.#fences.set(visitor, own);
     this.#holders.set(fence, visitor);
     if (this.#holders.size > 2 * holds.count + ENDED_HOLDS_MAX) this.#forgetEnded(holds);
@@ -346,6 +347,11 @@ export class Door implements Scalars {
   sell(fence: number, places: number): void {
     const visitor = this.#holders.get(fence);
     if (visitor !== undefined) this.#sold.set(visitor, this.#sold.get(visitor) + places);
+  }
+
+  /** The visitor under whose token a hold is; NONE for none. */
+  holderOf(fence: number): number {
+    return this.#holders.get(fence) ?? NONE;
   }
 
   /** Live holds under tokens: number and visitor, in order of number. */
@@ -438,6 +444,39 @@ export class Door implements Scalars {
       this.#holders.set(fence, visitor);
       this.#fences.set(visitor, [...(this.#fences.get(visitor) ?? []), fence]);
     }
+  }
+}
+
+/** A door as the items of a cart so far leave it: places taken by its visitors. */
+export class DoorDraft {
+  readonly #door: Door;
+  /** The number of the cart's hold, and the visitor under whose token it is. */
+  readonly #fence: number;
+  #holder: number = NONE;
+  /** Seats and places that the cart has sold, by visitor. */
+  readonly #sold = new Map<number, number>();
+
+  constructor(door: Door, fence: number) {
+    this.#door = door;
+    this.#fence = fence;
+  }
+
+  lock(visitor: number): void {
+    this.#holder = visitor;
+  }
+
+  /** As `Door.sell`. */
+  sell(fence: number, places: number): void {
+    const visitor = fence === this.#fence ? this.#holder : this.#door.holderOf(fence);
+    if (visitor !== NONE) this.#sold.set(visitor, (this.#sold.get(visitor) ?? 0) + places);
+  }
+
+  /** As `Door.takenOf`. @param partition - The draft of the event. */
+  takenOf(visitor: number, partition: Partition): number {
+    const taken = this.#door.takenOf(visitor, partition) + (this.#sold.get(visitor) ?? 0);
+    const { holds } = partition;
+    const slot = visitor === this.#holder ? holds.slotOf(this.#fence) : NONE;
+    return slot === NONE ? taken : taken + holds.size(slot);
   }
 }
 

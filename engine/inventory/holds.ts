@@ -29,6 +29,17 @@ export interface HoldSlots {
   readonly free: readonly number[];
 }
 
+/** Slots as they were before a draft. */
+interface HoldsUndo {
+  readonly origin: Holds;
+  /** Number of slots. */
+  readonly length: number;
+  /** Changed ones. */
+  readonly slots: Map<number, { readonly hold: Hold | undefined; readonly size: number }>;
+  /** Free slots: their number, and those taken, the last of the list first. */
+  readonly free: { readonly length: number; readonly popped: number[] };
+}
+
 /** Ended holds in the order of opening, beside as many as there are holds. */
 const ENDED_MAX = 1_000;
 
@@ -41,7 +52,8 @@ export class Holds {
   #fenceBound = 0;
   #free: number[] = [];
   #newest: number = NONE;
-  readonly #expiry = new ExpiryQueues();
+  /** Null for a draft, where nothing expires. */
+  #expiry: ExpiryQueues | null = new ExpiryQueues();
   /** Sum of `#sizes` of the holds. */
   #held = 0;
   /** Fences of the holds in order of opening, and their slots; ended ones may remain. */
@@ -49,6 +61,53 @@ export class Holds {
   #openedSlots: number[] = [];
   /** Null until a session is first asked for, because few events need it. */
   #sessions: SessionLists | null = null;
+  /** Null for the inventory itself. */
+  #undo: HoldsUndo | null = null;
+
+  /** As `Partition.draft`: it shares the slots until `discard`. */
+  draft(): Holds {
+    assert(this.#undo === null, "a draft is made of the inventory itself");
+    const draft = new Holds();
+    draft.#holds = this.#holds;
+    draft.#sizes = this.#sizes;
+    draft.#free = this.#free;
+    draft.#fenceBound = this.#fenceBound;
+    draft.#held = this.#held;
+    draft.#expiry = null;
+    const free = { length: this.#free.length, popped: [] };
+    draft.#undo = { origin: this, length: this.#holds.length, slots: new Map(), free };
+    return draft;
+  }
+
+  /** Of a draft: puts the slots back. Cost: O(changed slots). */
+  discard(): void {
+    assert(this.#undo !== null, "only a draft is discarded");
+    const { length, slots, free } = this.#undo;
+    for (const [slot, { hold, size }] of slots) {
+      this.#holds[slot] = hold;
+      this.#sizes[slot] = size;
+    }
+    this.#holds.length = length;
+    this.#sizes.length = length;
+    this.#free.length = free.length - free.popped.length;
+    while (free.popped.length > 0) this.#free.push(free.popped.pop()!);
+  }
+
+  /** To be called before a slot changes. */
+  #keep(slot: number): void {
+    const slots = this.#undo?.slots;
+    if (slots === undefined || slots.has(slot)) return;
+    slots.set(slot, { hold: this.#holds[slot], size: this.#sizes[slot]! });
+  }
+
+  #popFree(): void {
+    const slot = this.#free.pop()!;
+    const free = this.#undo?.free;
+    // Below this length the list is still that of the inventory.
+    if (free !== undefined && this.#free.length < free.length - free.popped.length) {
+      free.popped.push(slot);
+    }
+  }
 
   /** The slot of the next hold. */
   get nextSlot(): number {
@@ -106,11 +165,39 @@ export class Holds {
   }
 
   #ofSession(session: string): Iterable<number> {
+    if (this.#undo !== null) return this.#draftedOf(session, this.#undo);
     if (this.#sessions === null) {
       this.#sessions = new SessionLists();
       for (const slot of this.taken()) this.#sessions.add(slot, this.get(slot).session);
     }
     return this.#sessions.of(session);
+  }
+
+  /** Of the inventory's holds those that have not ended, and those that the draft opened. */
+  *#draftedOf(session: string, { origin, length, slots }: HoldsUndo): Generator<number, void> {
+    if (origin.#sessions === null) {
+      const lists = new SessionLists();
+      for (let slot = 0; slot < length; slot++) {
+        const hold = slots.has(slot) ? slots.get(slot)!.hold : this.#holds[slot];
+        if (hold !== undefined) lists.add(slot, hold.session);
+      }
+      origin.#sessions = lists;
+    }
+    const opened = this.slots();
+    for (const slot of origin.#sessions.of(session)) {
+      if (this.#holds[slot]?.session === session && !opened.includes(slot)) yield slot;
+    }
+    for (const slot of opened) if (this.get(slot).session === session) yield slot;
+  }
+
+  /** False for a free slot. */
+  has(slot: number): boolean {
+    return this.#holds[slot] !== undefined;
+  }
+
+  /** True when the slot has the hold with the number. */
+  is(slot: number, fence: number): boolean {
+    return this.#holds[slot]?.fence === fence;
   }
 
   /** The slot of the hold with the number; NONE for none. Cost: O(log n). */
@@ -122,11 +209,18 @@ export class Holds {
       if (fences[middle]! < fence) low = middle + 1;
       else high = middle;
     }
-    const slot = this.#openedSlots[low];
-    return slot !== undefined && this.#holds[slot]?.fence === fence ? slot : NONE;
+    const slot = this.#openedSlots[low] ?? NONE;
+    if (this.is(slot, fence)) return slot;
+    return this.#undo?.origin.slotOf(fence) ?? NONE;
   }
 
+  /** A cart whose hold has ended may open it again. */
   #addOpened(slot: number, fence: number): void {
+    if (this.#openedFences.at(-1) === fence) {
+      const before = this.#openedSlots.pop()!;
+      assert(before === slot || !this.is(before, fence), "a hold has one slot");
+      this.#openedFences.pop();
+    }
     this.#openedFences.push(fence);
     this.#openedSlots.push(slot);
   }
@@ -154,8 +248,10 @@ export class Holds {
     assert(slot === this.nextSlot, "a new hold takes the next slot");
     assert(this.#holds[slot] === undefined, "a new hold takes a free slot");
     assert(size > 0, "a new hold has a seat or a place");
-    assert(hold.fence >= this.#fenceBound, "fences only grow");
-    if (this.#free.length > 0) this.#free.pop();
+    // Another lock, sale or block of the same cart has the same fence.
+    assert(hold.fence + 1 >= this.#fenceBound, "fences only grow");
+    this.#keep(slot);
+    if (this.#free.length > 0) this.#popFree();
     this.#holds[slot] = hold;
     this.#sizes[slot] = size;
     this.#newest = slot;
@@ -163,7 +259,31 @@ export class Holds {
     this.#held += size;
     this.#addOpened(slot, hold.fence);
     this.#sessions?.add(slot, hold.session);
-    if (hold.expiresAtMs !== 0) this.#expiry.add(slot, hold.startedAtMs, hold.expiresAtMs);
+    if (hold.expiresAtMs !== 0) this.#expiry?.add(slot, hold.startedAtMs, hold.expiresAtMs);
+  }
+
+  /**
+   * Adds seats and places to the hold of an earlier lock of the same cart.
+   *
+   * @param hold - As `open` would take it.
+   * @param size - Seats and places together.
+   * Cost: O(seats of the hold).
+   */
+  join(slot: number, hold: Hold, size: number): void {
+    const present = this.get(slot);
+    const { fence, session, holdType, startedAtMs, expiresAtMs } = hold;
+    assert(present.fence === fence, "only locks of one cart are one hold");
+    assert(present.session === session, "a hold is of one session");
+    assert(present.holdType === holdType, "a hold is of one type");
+    assert(present.startedAtMs === startedAtMs, "the locks of a cart are of one moment");
+    assert(present.expiresAtMs === expiresAtMs, "a hold has one end");
+    assert(size > 0, "what joins a hold is a seat or a place");
+    // A seat may have left the hold and come back.
+    const seats = Uint32Array.from(new Set([...present.seats, ...hold.seats]));
+    this.#keep(slot);
+    this.#holds[slot] = { ...present, seats };
+    this.#sizes[slot]! += size;
+    this.#held += size;
   }
 
   /** Gives the hold a later end. Cost: O(log holds that were extended). */
@@ -171,8 +291,9 @@ export class Holds {
     const hold = this.get(slot);
     assert(hold.expiresAtMs !== 0, "a hold without an end is not extended");
     assert(expiresAtMs > hold.expiresAtMs, "an extension ends a hold later");
+    this.#keep(slot);
     this.#holds[slot] = { ...hold, expiresAtMs };
-    this.#expiry.postpone(slot, expiresAtMs);
+    this.#expiry?.postpone(slot, expiresAtMs);
   }
 
   /** Takes seats or places out of the hold. @returns True at its end. */
@@ -182,10 +303,11 @@ export class Holds {
     assert(hold !== undefined, "only an existing hold is released");
     assert(size > 0, "a release takes a seat or a place");
     assert(left >= 0, "a hold gives up no more than it has");
+    this.#keep(slot);
     this.#sizes[slot] = left;
     this.#held -= size;
     if (left > 0) return false;
-    this.#expiry.remove(slot);
+    this.#expiry?.remove(slot);
     this.#sessions?.remove(slot, hold.session);
     this.#holds[slot] = undefined;
     this.#free.push(slot);
@@ -195,7 +317,7 @@ export class Holds {
 
   /** The slot of the first hold expired at or before `timeMs`; NONE for none. */
   due(timeMs: number): number {
-    return this.#expiry.due(timeMs);
+    return this.#expiry?.due(timeMs) ?? NONE;
   }
 
   /** Slots of the holds, rising. Cost: O(slots). */
@@ -243,7 +365,7 @@ export class Holds {
       assert(fence < fenceBound, "a hold began before the copy");
       this.#held += this.#sizes[slot]!;
       this.#addOpened(slot, fence);
-      if (expiresAtMs !== 0) this.#expiry.add(slot, startedAtMs, expiresAtMs);
+      if (expiresAtMs !== 0) this.#expiry?.add(slot, startedAtMs, expiresAtMs);
     }
   }
 }

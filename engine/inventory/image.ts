@@ -8,7 +8,13 @@
 import { assert } from "../assert.ts";
 import type { Door, DoorCopy } from "./door.ts";
 import type { Layout } from "../layout/layout.ts";
-import { type AreaCounters, type ChangeLinks, Partition, type SeatColumns } from "./partition.ts";
+import {
+  type AreaCounters,
+  type ChangeLinks,
+  emptyParts,
+  Partition,
+  type SeatColumns,
+} from "./partition.ts";
 import type { Hold, HoldSlots } from "./holds.ts";
 import { drain } from "./steps.ts";
 
@@ -87,7 +93,7 @@ export function restorePartition(image: PartitionImage, layout: Layout): Partiti
   const { seats, changes, areas, holds } = image;
   assert(seats.state.length === layout.seatCount, "an image has the seats of its layout");
   assert(areas.price.length === layout.areas.length, "an image has the areas of its layout");
-  const partition = new Partition(layout, 0, seats, changes);
+  const partition = new Partition(layout, 0, seats, emptyParts(layout, 0, changes));
   partition.holds.restore(unpackHolds(holds));
   partition.areas.restore(areas, partition.holds);
   return partition;

@@ -37,6 +37,35 @@ const LOW = 0x1_0000_0000;
 /** A fence fits its columns: after 150 years of 57,000 records a second it no longer does. */
 const FENCE_MAX = 0x1_0000 * LOW - 1;
 
+/** A partition beside its seats. */
+interface Parts {
+  readonly changes: ChangeList;
+  readonly areas: Areas;
+  readonly holds: Holds;
+  /** Null for the inventory itself. */
+  readonly draft: Draft | null;
+}
+
+/** Seats as they were before a draft. */
+interface Draft {
+  /** The number of the cart's hold. */
+  readonly fence: number;
+  /** Index: a `SeatState`. */
+  readonly seatsIn: Uint32Array;
+  /** Four numbers for each change, in order: seat, state, and both columns of its fence. */
+  readonly seats: number[];
+}
+
+/** Areas without places, and no holds. @param links - Of the seats, in their order of change. */
+export function emptyParts(
+  layout: Layout,
+  createdAtMs: number,
+  links = initialLinks(layout.seatCount),
+): Parts {
+  const areas = new Areas(layout.areas.length, createdAtMs);
+  return { changes: new ChangeList(links), areas, holds: new Holds(), draft: null };
+}
+
 export class Partition implements SeatColumns {
   readonly layout: Layout;
   readonly state: Uint8Array;
@@ -48,8 +77,9 @@ export class Partition implements SeatColumns {
   readonly seatsIn: Uint32Array;
   readonly changes: ChangeList;
   readonly areas: Areas;
-  readonly holds = new Holds();
+  readonly holds: Holds;
   #places: Places | null = null;
+  readonly #draft: Draft | null;
 
   /**
    * @param createdAtMs - Milliseconds since 1970: the first time of change of seats and areas.
@@ -59,7 +89,7 @@ export class Partition implements SeatColumns {
     layout: Layout,
     createdAtMs: number,
     seats = unpricedSeats(layout.seatCount, createdAtMs),
-    links = initialLinks(layout.seatCount),
+    { changes, areas, holds, draft } = emptyParts(layout, createdAtMs),
   ) {
     this.layout = layout;
     this.state = seats.state;
@@ -67,9 +97,49 @@ export class Partition implements SeatColumns {
     this.holdOrFence = seats.holdOrFence;
     this.fenceHigh = seats.fenceHigh;
     this.changedAtMs = seats.changedAtMs;
-    this.seatsIn = countStates(seats.state);
-    this.changes = new ChangeList(links);
-    this.areas = new Areas(layout.areas.length, createdAtMs);
+    this.seatsIn = draft?.seatsIn ?? countStates(seats.state);
+    this.changes = changes;
+    this.areas = areas;
+    this.holds = holds;
+    this.#draft = draft;
+  }
+
+  /**
+   * The inventory for the items of a cart after its first one on the event. It shares the seats and
+   * slots of this partition, and notes what `moveAs` and `extend` change in them: nothing else may
+   * read or change this one before `discard`. Prices and times of changes stay.
+   *
+   * @param fence - The number of the cart's hold: as by `Holds.nextFence`.
+   * Cost: O(areas).
+   */
+  draft(fence: number): Partition {
+    const { changes } = this;
+    return new Partition(this.layout, 0, this, {
+      changes,
+      areas: this.areas.draft(),
+      holds: this.holds.draft(),
+      draft: { fence, seatsIn: this.seatsIn.slice(), seats: [] },
+    });
+  }
+
+  /** Of a draft: puts the seats and slots back. Cost: O(changes). */
+  discard(): void {
+    assert(this.#draft !== null, "only a draft is discarded");
+    const { seats } = this.#draft;
+    for (let at = seats.length - 4; at >= 0; at -= 4) {
+      const seat = seats[at]!;
+      this.state[seat] = seats[at + 1]!;
+      this.holdOrFence[seat] = seats[at + 2]!;
+      this.fenceHigh[seat] = seats[at + 3]!;
+    }
+    this.holds.discard();
+  }
+
+  /** The slot of the next lock. All locks of a cart are one hold, while it lasts. */
+  get lockSlot(): number {
+    const { holds } = this;
+    const slot = this.#draft === null ? NONE : holds.slotOf(this.#draft.fence);
+    return slot === NONE ? holds.nextSlot : slot;
   }
 
   /** The slot of the seat's hold; NONE unless it is LOCKED. */
@@ -98,7 +168,17 @@ export class Partition implements SeatColumns {
    * Cost: O(seats and areas of the record), usually 2.
    */
   move(record: MoveRecord, timeMs: number, sequence: number): void {
-    this.#move(record, timeMs, this.holds.nextFence(sequence), timeMs);
+    this.moveAs(record, timeMs, this.holds.nextFence(sequence));
+  }
+
+  /**
+   * A step of a cart.
+   *
+   * @param fence - Of its lock, sale or block: as by `Holds.nextFence` before the cart.
+   * Cost: as `move`.
+   */
+  moveAs(record: MoveRecord, timeMs: number, fence: number): void {
+    this.#move(record, timeMs, fence, timeMs);
   }
 
   /** Cost: as `move`. */
@@ -121,10 +201,12 @@ export class Partition implements SeatColumns {
       if (this.state[seat] === from) count += 1;
       else assert(this.state[seat] === orFrom, "a seat is in the state that the move leaves");
     }
-    if (to === LOCKED) this.#openHold(record, startedAtMs, fence);
+    const isJoined = to === LOCKED && this.holds.is(record.hold, fence);
+    if (to === LOCKED) this.#openHold(record, startedAtMs, fence, isJoined);
     // A lock, like a return to ACTIVE, spares itself the second column.
     const isFenced = to === SOLD || to === BLOCKED;
     if (isFenced) this.holds.passFences(fence + 1);
+    if (this.#draft !== null) this.#note(this.#draft, record.seats);
     for (const seat of record.seats) {
       if (this.state[seat] === LOCKED) this.holds.release(this.holdOrFence[seat]!, 1);
       this.state[seat] = to;
@@ -135,7 +217,14 @@ export class Partition implements SeatColumns {
     this.seatsIn[from]! -= count;
     this.seatsIn[orFrom]! -= record.seats.length - count;
     this.seatsIn[to]! += record.seats.length;
-    this.#movePlaces(record, timeMs);
+    this.#movePlaces(record, timeMs, isJoined);
+  }
+
+  /** To be called before the seats change. */
+  #note(draft: Draft, seats: Uint32Array): void {
+    for (const seat of seats) {
+      draft.seats.push(seat, this.state[seat]!, this.holdOrFence[seat]!, this.fenceHigh[seat]!);
+    }
   }
 
   /** Of a SOLD or BLOCKED seat. */
@@ -145,7 +234,8 @@ export class Partition implements SeatColumns {
     this.fenceHigh[seat] = Math.floor(fence / LOW);
   }
 
-  #movePlaces(record: Movement, timeMs: number): void {
+  /** @param isJoined - The hold of the lock may have places of these areas. */
+  #movePlaces(record: Movement, timeMs: number, isJoined: boolean): void {
     const { from, orFrom = from, to } = MOVES[record.move];
     const { areas } = record;
     for (let i = 0; i < areas.length; i += 3) {
@@ -159,7 +249,9 @@ export class Partition implements SeatColumns {
         this.areas.removeHeld(area, slot, places);
         this.holds.release(slot, places);
       }
-      if (to === LOCKED) this.areas.addHeld(area, slot, places);
+      if (to === LOCKED) {
+        this.areas.addHeld(area, slot, places, isJoined ? this.areas.held(area, slot) : 0);
+      }
       this.#touchArea(area, timeMs);
     }
   }
@@ -242,17 +334,20 @@ export class Partition implements SeatColumns {
   }
 
   #touch(seat: number, timeMs: number): void {
+    if (this.#draft !== null) return;
     assert(timeMs >= this.changedAtMs[seat]!, "the time of changes never steps back");
     this.changedAtMs[seat] = timeMs;
     this.changes.touch(seat);
   }
 
   #touchArea(area: number, timeMs: number): void {
+    if (this.#draft !== null) return;
     assert(timeMs >= this.areas.changedAtMs[area]!, "the time of changes never steps back");
     this.areas.changedAtMs[area] = timeMs;
   }
 
-  #openHold(record: Movement, startedAtMs: number, fence: number): void {
+  /** Opens the hold of a lock, or adds to that of an earlier part of its cart. */
+  #openHold(record: Movement, startedAtMs: number, fence: number, isJoined: boolean): void {
     const { session, holdType, expiresAtMs, seats, areas } = record;
     let size = seats.length;
     for (let i = 0; i < areas.length; i += 3) {
@@ -260,7 +355,8 @@ export class Partition implements SeatColumns {
       size += areas[i + 2]!;
     }
     const hold = { fence, session, holdType, startedAtMs, expiresAtMs, seats };
-    this.holds.open(record.hold, hold, size);
+    if (isJoined) this.holds.join(record.hold, hold, size);
+    else this.holds.open(record.hold, hold, size);
   }
 
   /** Indexes of the hold's remaining seats. Cost: O(its first seats). */
@@ -315,12 +411,29 @@ export class Areas {
   readonly changedAtMs: Float64Array;
   /** Index: area. Value: places by hold slot, from the oldest hold on. */
   readonly #held: readonly Map<number, number>[];
+  /** Of a draft: by area, the places by hold slot that differ from `#held`. */
+  readonly #drafted: Map<number, Map<number, number>> | null;
 
-  constructor(areaCount: number, createdAtMs: number) {
-    this.#counts = new Int32Array(areaCount * STATES);
-    this.price = new Uint16Array(areaCount);
-    this.changedAtMs = new Float64Array(areaCount).fill(createdAtMs);
-    this.#held = Array.from({ length: areaCount }, () => new Map<number, number>());
+  constructor(areaCount: number, createdAtMs: number, origin: Areas | null = null) {
+    if (origin === null) {
+      this.#counts = new Int32Array(areaCount * STATES);
+      this.price = new Uint16Array(areaCount);
+      this.changedAtMs = new Float64Array(areaCount).fill(createdAtMs);
+      this.#held = Array.from({ length: areaCount }, () => new Map<number, number>());
+      this.#drafted = null;
+    } else {
+      this.#counts = origin.#counts.slice();
+      this.price = origin.price;
+      this.changedAtMs = origin.changedAtMs;
+      this.#held = origin.#held;
+      this.#drafted = new Map();
+    }
+  }
+
+  /** A copy whose counters and held places change apart. Cost: O(areas). */
+  draft(): Areas {
+    assert(this.#drafted === null, "a draft is made of the inventory itself");
+    return new Areas(this.count, 0, this);
   }
 
   get count(): number {
@@ -355,12 +468,33 @@ export class Areas {
 
   /** Places held by the hold in the area. */
   held(area: number, slot: number): number {
-    return this.#held[area]!.get(slot) ?? 0;
+    return this.#drafted?.get(area)?.get(slot) ?? this.#held[area]!.get(slot) ?? 0;
   }
 
-  /** Places in the area by hold slot, from the oldest hold on. */
+  #setHeld(area: number, slot: number, places: number): void {
+    const held = this.#held[area]!;
+    if (this.#drafted !== null) {
+      const drafted = this.#drafted.get(area);
+      if (drafted === undefined) this.#drafted.set(area, new Map([[slot, places]]));
+      else drafted.set(slot, places);
+    } else if (places === 0) held.delete(slot);
+    else held.set(slot, places);
+  }
+
+  /**
+   * Places in the area by hold slot, from the oldest hold on.
+   * Cost: constant; of a draft O(holds there).
+   */
   holdsIn(area: number): ReadonlyMap<number, number> {
-    return this.#held[area]!;
+    const held = this.#held[area]!;
+    const drafted = this.#drafted?.get(area);
+    if (drafted === undefined) return held;
+    const merged = new Map(held);
+    for (const [slot, places] of drafted) {
+      if (places === 0) merged.delete(slot);
+      else merged.set(slot, places);
+    }
+    return merged;
   }
 
   /**
@@ -374,32 +508,33 @@ export class Areas {
       if (pairs === undefined) found.set(slot, [[area, places]]);
       else pairs.push([area, places]);
     };
-    for (const [area, held] of this.#held.entries()) {
-      if (held.size < slots.size) {
-        for (const [slot, places] of held) if (slots.has(slot)) add(slot, area, places);
+    for (const [area, { size }] of this.#held.entries()) {
+      if (size < slots.size) {
+        for (const [slot, places] of this.holdsIn(area)) {
+          if (slots.has(slot)) add(slot, area, places);
+        }
       } else {
         for (const slot of slots) {
-          const places = held.get(slot);
-          if (places !== undefined) add(slot, area, places);
+          const places = this.held(area, slot);
+          if (places > 0) add(slot, area, places);
         }
       }
     }
     return found;
   }
 
-  /** Gives LOCKED places to a hold. */
-  addHeld(area: number, slot: number, places: number): void {
+  /** Gives LOCKED places to a hold. @param before - Places that it has there. */
+  addHeld(area: number, slot: number, places: number, before = 0): void {
     assert(places > 0, "a hold takes at least one place");
     assert(places <= this.places(area, SeatState.LOCKED), "held places are LOCKED");
-    assert(!this.#held[area]!.has(slot), "a hold takes its places in an area once");
-    this.#held[area]!.set(slot, places);
+    assert(this.held(area, slot) === before, "a hold takes its places in an area once");
+    this.#setHeld(area, slot, before + places);
   }
 
   removeHeld(area: number, slot: number, places: number): void {
     const left = this.held(area, slot) - places;
     assert(left >= 0, "a hold gives up no more places than it has");
-    if (left === 0) this.#held[area]!.delete(slot);
-    else this.#held[area]!.set(slot, left);
+    this.#setHeld(area, slot, left);
   }
 
   /** Cost: O(areas + holds with places in them). */

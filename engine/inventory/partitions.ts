@@ -6,7 +6,13 @@
 import { assert } from "../assert.ts";
 import { NONE } from "../constants.ts";
 import { type Layout, seatName } from "../layout/layout.ts";
-import { type ChangeLinks, Partition, type SeatColumns, unpricedSeats } from "./partition.ts";
+import {
+  type ChangeLinks,
+  emptyParts,
+  Partition,
+  type SeatColumns,
+  unpricedSeats,
+} from "./partition.ts";
 import { BOOKING_STATES, SeatState } from "./states.ts";
 import { drain, SEATS_PER_STEP } from "./steps.ts";
 
@@ -208,7 +214,7 @@ function* migrateToLayout(
 ): Generator<void, Partition> {
   const seats = unpricedSeats(layout.seatCount, timeMs);
   const links = yield* copySeats(source, seats, matches);
-  const target = new Partition(layout, timeMs, seats, links);
+  const target = new Partition(layout, timeMs, seats, emptyParts(layout, timeMs, links));
   copyAreas(source, target);
   yield* copyHolds(source, target, matches);
   return target;

@@ -18,7 +18,11 @@ import type { State } from "../state.ts";
 import type { ReplyRow } from "../stored-replies.ts";
 
 /** @returns The event; null when it does not exist or belongs to another organization. */
-export function ownEvent(state: State, caller: Caller, eventId: string): EventRow | null {
+export function ownEvent(
+  state: Pick<State, "catalog">,
+  caller: Caller,
+  eventId: string,
+): EventRow | null {
   const event = state.catalog.events.get(eventId);
   return event !== undefined && event.organizationId === caller.organizationId ? event : null;
 }
@@ -65,7 +69,10 @@ export function tenantsOrganization(
 }
 
 /** The caller's organization. */
-export function callersOrganization(state: State, caller: Caller): OrganizationRow {
+export function callersOrganization(
+  state: Pick<State, "catalog">,
+  caller: Caller,
+): OrganizationRow {
   const organization = state.catalog.organizations.get(caller.organizationId);
   assert(organization !== undefined, "a caller acts for an organization that exists");
   return organization;

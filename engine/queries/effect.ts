@@ -2,7 +2,7 @@
  * The effect of one record on one event: the transitions of its seats and areas, and its shown
  * changes. `apply` alone gives a record its meaning; this compares the event before and after it.
  */
-import { apply, type CatalogCall, changedEvents } from "../apply.ts";
+import { apply, applyCart, type CatalogCall, changedEvents } from "../apply.ts";
 import { Broken } from "../assert.ts";
 import type { EventStatus, PriceRow } from "../catalog.ts";
 import { NONE } from "../constants.ts";
@@ -12,11 +12,14 @@ import { BOOKING_STATES, MOVES, SeatState, statesBefore } from "../inventory/sta
 import type { Layout, LayoutArea } from "../layout/layout.ts";
 import {
   type ArrivalRecord,
+  type CartPart,
+  type CartRecord,
   type CatalogRecord,
   type ExtensionRecord,
   type LogRecord,
   type Movement,
   type MoveRecord,
+  partsOn,
   RecordType,
 } from "../records.ts";
 import type { State } from "../state.ts";
@@ -83,6 +86,8 @@ export function applyTo(
   onMove: OnMove,
 ): EventEffect {
   const { record, timeMs, sequence } = timed;
+  if (record.type === RecordType.CART)
+    return applyCartTo(state, number, { ...timed, record }, onMove);
   const isCatalog = record.type === RecordType.CATALOG;
   const call = isCatalog ? (changedEvents(state, record).get(number) ?? "event") : null;
   const before = state.partitions.get(number);
@@ -96,6 +101,25 @@ export function applyTo(
   return effect;
 }
 
+/** Each part on what those before it leave. */
+function applyCartTo(
+  state: State,
+  number: number,
+  { record, ...timed }: TimedRecord & { readonly record: CartRecord },
+  onMove: OnMove,
+): EventEffect {
+  applyCart(state, record, timed, (part, fence) => {
+    if (part.partition !== number) return;
+    if (part.type === RecordType.MOVE) moved(state, part, fence, onMove);
+    else extended(state, part, onMove);
+  });
+  return cartEffect(record);
+}
+
+function cartEffect({ session }: CartRecord): EventEffect {
+  return { ...effectOf("cart"), session };
+}
+
 /** A record, and its effect as by `changedEvents`; null for a record of one event. */
 export interface ObservedRecord extends Pick<TimedRecord, "record" | "sequence"> {
   readonly call: CatalogCall | null;
@@ -103,7 +127,7 @@ export interface ObservedRecord extends Pick<TimedRecord, "record" | "sequence">
 
 /**
  * Reports the effect of a record on one event, except for seats and areas that another layout adds
- * and removes: see `layoutPlaces`. To be called before the record is applied.
+ * and removes: see `layoutPlaces`. Of a cart it reports one transition for each seat and area. To be called before the record is applied.
  *
  * @returns To be called once it is applied, and before the next one is.
  */
@@ -116,7 +140,9 @@ export function observe(
   switch (record.type) {
     case RecordType.MOVE:
     case RecordType.ARRIVAL: {
-      moved(state, record, sequence, onMove);
+      const { holds } = state.partitionAt(number);
+      const isArrival = record.type === RecordType.ARRIVAL;
+      moved(state, record, isArrival ? (record.fences[0] ?? 0) : holds.nextFence(sequence), onMove);
       return () => moveEffect(record);
     }
     case RecordType.PRICE: {
@@ -125,6 +151,13 @@ export function observe(
       return () => {
         report(onMove);
         return effectOf("prices");
+      };
+    }
+    case RecordType.CART: {
+      const report = beforeCart(state, number, partsOn(record, number));
+      return () => {
+        report(onMove);
+        return cartEffect(record);
       };
     }
     case RecordType.EXTENSION: {
@@ -285,17 +318,18 @@ function moveOf({ record, fence }: FencedMove): PlaceMove {
   return { ...blankMove(), from, to, hold, session, holdType, endsAtMs };
 }
 
-/** To be called before the record is applied: later its holds may be gone. */
+/**
+ * To be called before the record is applied: later its holds may be gone.
+ * @param fence - Of its lock; anything for another move.
+ */
 function moved(
   state: State,
   record: MoveRecord | ArrivalRecord,
-  sequence: number,
+  fence: number,
   onMove: OnMove,
 ): void {
   const partition = state.partitionAt(record.partition);
   const { layout, holds, areas } = partition;
-  const fence =
-    record.type === RecordType.ARRIVAL ? (record.fences[0] ?? 0) : holds.nextFence(sequence);
   const { to } = MOVES[record.move];
   const seating = pricedSeatsOf(state, record.partition, partition);
   movedSeats(seating, { record, fence }, onMove, partition);
@@ -324,6 +358,56 @@ function moved(
 
 function countsOf(areas: Areas, area: number): AreaCounts {
   return BOOKING_STATES.map((state) => areas.places(area, state)) as unknown as AreaCounts;
+}
+
+/**
+ * To be called before a cart is applied. A seat that it moves twice has one transition here.
+ * @returns Reports them afterwards.
+ */
+function beforeCart(
+  state: State,
+  number: number,
+  parts: readonly CartPart[],
+): (onMove: OnMove) => void {
+  const partition = state.partitionAt(number);
+  const { layout, holds, areas } = partition;
+  const from = new Map<number, SeatState>();
+  const movedAreas = new Set<number>();
+  const addSeats = (seats: Uint32Array) => {
+    for (const seat of seats) from.set(seat, partition.state[seat] as SeatState);
+  };
+  const extendedSlots = new Set<number>();
+  for (const part of parts) {
+    if (part.type === RecordType.MOVE) {
+      addSeats(part.seats);
+      for (let i = 0; i < part.areas.length; i += 3) movedAreas.add(part.areas[i]!);
+      continue;
+    }
+    // A hold that the cart opens has seats and areas of its moves alone.
+    for (const slot of part.holds) if (holds.has(slot)) extendedSlots.add(slot);
+  }
+  for (const slot of extendedSlots) addSeats(partition.seatsOf(slot));
+  for (const pairs of areas.heldOf(extendedSlots).values()) {
+    for (const [area] of pairs) movedAreas.add(area);
+  }
+  return (onMove) => {
+    const { seatIds, price, prices } = pricedSeatsOf(state, number, partition);
+    const move = blankMove();
+    for (const [seat, before] of from) {
+      move.placeId = seatIds[seat]!;
+      [move.from, move.to] = [before, partition.state[seat] as SeatState];
+      move.priceId = prices.get(price[seat]!)?.id ?? 0;
+      const slot = partition.holdOf(seat);
+      if (slot !== NONE) enter(move, holds.get(slot));
+      else [move.hold, move.session, move.holdType, move.endsAtMs] = [0, "", "", 0];
+      onMove(move);
+    }
+    for (const area of movedAreas) {
+      const place = { ...blankMove(), placeId: layout.areas[area]!.id, places: 0 };
+      const priceId = prices.get(areas.price[area]!)?.id ?? 0;
+      onMove({ ...place, priceId, counts: countsOf(areas, area) });
+    }
+  };
 }
 
 /** An area before a record. */

@@ -104,7 +104,7 @@ export interface BookedSeat {
 }
 
 export interface BookedArea extends AreaFacts {
-  /** The places that the lock holds there; null for other calls. */
+  /** Places of the lock's hold there; null for none, and for other calls. */
   readonly hold: {
     readonly fence: number;
     /** Milliseconds since 1970; null for no end. */
@@ -123,8 +123,8 @@ export interface Booked {
 
 /** Seats and places of one call. */
 export interface BookedChoices {
-  readonly seats?: readonly SeatChoice[] | null | undefined;
-  readonly groupOfSeats?: readonly SeatChoice[] | null | undefined;
+  readonly seats?: readonly Pick<SeatChoice, "id">[] | null | undefined;
+  readonly groupOfSeats?: readonly Pick<SeatChoice, "id">[] | null | undefined;
 }
 
 /**
@@ -137,6 +137,12 @@ export function bookedFacts(
   isLock: boolean,
   selection: BookedChoices,
 ): Booked {
+  const slot = isLock ? state.partitionOf(event).holds.newest : NONE;
+  return bookedIn(state, event, slot, selection);
+}
+
+/** @param slot - Of the hold of a lock of the choices; NONE for other calls. */
+function bookedIn(state: State, event: EventRow, slot: number, selection: BookedChoices): Booked {
   const partition = state.partitionOf(event);
   const prices = state.catalog.pricesOf(event.id);
   const { layout, holds } = partition;
@@ -147,12 +153,46 @@ export function bookedFacts(
     const area = layout.areaIndexes.get(id);
     assert(area !== undefined, "the areas of a granted call are in the layout");
     const facts = areaFacts(partition, prices, area);
-    if (!isLock) return { ...facts, hold: null };
-    const { fence, expiresAtMs } = holds.get(holds.newest);
-    const places = partition.areas.held(area, holds.newest);
+    const places = slot === NONE ? 0 : partition.areas.held(area, slot);
+    if (places === 0) return { ...facts, hold: null };
+    const { fence, expiresAtMs } = holds.get(slot);
     return { ...facts, hold: { fence, expiresAtMs: expiresAtMs || null, places } };
   });
   return { sequence: state.sequenceOf(event), seats, areas };
+}
+
+/** Seats and areas of an item of a cart. */
+export interface ItemPlaces extends BookedChoices {
+  readonly event: EventRow;
+  /** Of a lock: the fence of its hold; NONE for other calls. */
+  readonly fence: number;
+}
+
+export interface CartPlaces {
+  readonly items: readonly ItemPlaces[];
+}
+
+export interface BookedItem extends Omit<Booked, "sequence"> {
+  readonly eventId: string;
+}
+
+export interface BookedCart {
+  /** Of the cart; the last record of its events for one that changed nothing. */
+  readonly sequence: number;
+  /** In the order of the request. */
+  readonly items: readonly BookedItem[];
+}
+
+/** To be called in the turn of the cart. Cost: O(objects of the cart). */
+export function cartFacts(state: State, { items }: CartPlaces): BookedCart {
+  let last = 0;
+  const booked = items.map(({ event, fence, ...choices }): BookedItem => {
+    const slot = fence === NONE ? NONE : state.partitionOf(event).holds.slotOf(fence);
+    const { sequence, ...places } = bookedIn(state, event, slot, choices);
+    last = Math.max(last, sequence);
+    return { eventId: event.id, ...places };
+  });
+  return { sequence: last, items: booked };
 }
 
 export function bookedSeat(

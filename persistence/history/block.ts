@@ -269,7 +269,7 @@ export class Block {
       call: this.#texts.at(this.#call.at(record)),
       session: this.#texts.at(this.#ownSession.at(record)),
       holdType: this.#texts.at(this.#ownType.at(record)),
-      seats: seats.sort(byId),
+      seats: lastOfEach(seats.sort(byId)),
       areas: [...areas.values()].sort(byId),
       status: status === NO_TEXT ? null : (status as EventStatus),
       bookable: bookable === 0 ? null : bookable === 2,
@@ -279,6 +279,12 @@ export class Block {
   #countsFrom(area: number): AreaCounts {
     return [area, area + 1, area + 2, area + 3].map((at) => this.#areas.at(at)) as never;
   }
+}
+
+/** @param seats - By id; of one that a cart moves twice, its last transition is the last. */
+function lastOfEach(seats: readonly SeatAfter[]): readonly SeatAfter[] {
+  const isLast = (seat: SeatAfter, i: number) => seats[i + 1]?.id !== seat.id;
+  return seats.every(isLast) ? seats : seats.filter(isLast);
 }
 
 function stateOf(code: number): SeatState | null {

@@ -247,7 +247,7 @@ function uuidIn(hex: string, at: number): string {
 const PRICED_PER_MOVE = 8;
 
 /** The transitions of a record; of a change in the catalog an estimate, at least 1. */
-export function movesIn({ record }: TimedRecord): number {
+export function movesIn({ record }: Pick<TimedRecord, "record">): number {
   switch (record.type) {
     case RecordType.MOVE:
     case RecordType.ARRIVAL:
@@ -259,6 +259,8 @@ export function movesIn({ record }: TimedRecord): number {
       }, 1);
     case RecordType.EXTENSION:
       return record.places;
+    case RecordType.CART:
+      return record.parts.reduce((sum, part) => sum + movesIn({ record: part }), 0);
     case RecordType.CATALOG:
     case RecordType.DOOR:
       return 1;

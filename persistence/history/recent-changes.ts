@@ -34,7 +34,7 @@ import {
   placesOf,
   type SeatAfter,
 } from "../../engine/queries/history.ts";
-import { type LogRecord, type MoveRecord, RecordType } from "../../engine/records.ts";
+import { type LogRecord, type MoveRecord, partitionsOf, RecordType } from "../../engine/records.ts";
 import type { State } from "../../engine/state.ts";
 import { decodeRecord, TIME_AT, TYPE_AT } from "../log/codec.ts";
 import { lowerBound } from "./block.ts";
@@ -180,10 +180,12 @@ export class RecentChanges implements Observer {
     this.#readEffects();
     if (record.type === RecordType.DOOR) return;
     if (record.type !== RecordType.CATALOG) {
-      const chain = this.#chainOf(record.partition);
       const isPlain = record.type === RecordType.MOVE && record.areas.length === 0;
-      if (!isPlain) this.#observe(chain, { sequence, timeMs, record }, null);
-      this.#add(chain, sequence);
+      for (const partition of partitionsOf(record)) {
+        const chain = this.#chainOf(partition);
+        if (!isPlain) this.#observe(chain, { sequence, timeMs, record }, null);
+        this.#add(chain, sequence);
+      }
       return;
     }
     for (const [partition, call] of changedEvents(this.#state!, record)) {

@@ -155,6 +155,12 @@ export class EventReplay {
   #completed(timed: TimedRecord): TimedRecord {
     const { record, sequence } = timed;
     if (record.type === RecordType.MOVE) return { ...timed, record: withoutVisitor(record) };
+    if (record.type === RecordType.CART) {
+      const parts = record.parts.map((part) => {
+        return part.type === RecordType.MOVE ? withoutVisitor(part) : part;
+      });
+      return { ...timed, record: { ...record, parts } };
+    }
     if (record.type !== RecordType.CATALOG) return timed;
     const puts = record.puts.map((put) => {
       return put.table === "layouts" ? this.#layoutPut(put.row.id, sequence) : put;

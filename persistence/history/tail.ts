@@ -11,7 +11,14 @@ import type { LayoutDocument, Row, Seat, Sector } from "../../engine/layout/docu
 import { EMPTY_DOCUMENT } from "../../engine/layout/layout.ts";
 import { PackedLayout } from "../../engine/layout/packed.ts";
 import type { TimedRecord } from "../../engine/queries/effect.ts";
-import { type CatalogRecord, RecordType } from "../../engine/records.ts";
+import {
+  type CartRecord,
+  type CatalogRecord,
+  type LogRecord,
+  partitionsOf,
+  recordOn,
+  RecordType,
+} from "../../engine/records.ts";
 import type { State } from "../../engine/state.ts";
 import { ByteReader, ByteWriter } from "../log/bytes.ts";
 import {
@@ -177,7 +184,7 @@ export class Tail {
       const sequence = firstSequence + i;
       const record = payload.subarray(at, end);
       const partition = partitionOf(record);
-      if (partition === null) this.#addCatalog(sequence, record);
+      if (partition === null) this.#addJoint(sequence, record);
       // A step of a door shows nothing.
       else if (typeOf(record) !== RecordType.DOOR) this.#enter(partition, sequence, record);
       at = end;
@@ -222,15 +229,36 @@ export class Tail {
     return place;
   }
 
+  /** A record of more than one event. */
+  #addJoint(sequence: number, record: Buffer): void {
+    if (typeOf(record) === RecordType.CART) this.#addCart(sequence, record);
+    else this.#addCatalog(sequence, record);
+  }
+
+  /** Each event gets its own parts. */
+  #addCart(sequence: number, bytes: Buffer): void {
+    const timeMs = bytes.readDoubleLE(TIME_AT);
+    const record = decodeRecord(bytes, sequence).record as CartRecord;
+    for (const partition of partitionsOf(record)) {
+      const own = recordOn(record, (number) => number === partition)!;
+      this.#enter(partition, sequence, this.#encoded(timeMs, own));
+    }
+  }
+
+  /** @returns Bytes that are valid until the next call. */
+  #encoded(timeMs: number, record: LogRecord): Buffer {
+    this.#out.length = 0;
+    encodeRecord(this.#out, timeMs, record);
+    return this.#out.bytes.subarray(0, this.#out.length);
+  }
+
   #addCatalog(sequence: number, bytes: Buffer): void {
     const timeMs = bytes.readDoubleLE(TIME_AT);
     const record = decodeRecord(bytes, sequence).record as CatalogRecord;
     const { actor } = record;
     for (const { event, schemas } of this.#touchedBy(record)) {
-      this.#out.length = 0;
       const own = this.#ownOf(record, event, schemas);
-      encodeRecord(this.#out, timeMs, own);
-      this.#enter(event.partition, sequence, this.#out.bytes.subarray(0, this.#out.length));
+      this.#enter(event.partition, sequence, this.#encoded(timeMs, own));
     }
     const at = { sequence, timeMs, actor };
     for (const { table, key } of record.removes) {

@@ -17,6 +17,8 @@ import type { TimedRecord } from "../../engine/queries/effect.ts";
 import {
   type Actor,
   type ArrivalRecord,
+  type CartPart,
+  type CartRecord,
   type CatalogRecord,
   DoorAct,
   type DoorRecord,
@@ -91,6 +93,9 @@ export function encodeRecord(out: ByteWriter, timeMs: number, record: LogRecord)
     case RecordType.DOOR:
       encodeDoor(out, record);
       break;
+    case RecordType.CART:
+      encodeCart(out, record);
+      break;
     case RecordType.CATALOG: {
       const body = packCatalog(record);
       out.reserve(body.length);
@@ -145,10 +150,13 @@ export function typeOf(record: Buffer): number {
   return record[TYPE_AT]!;
 }
 
-/** @returns The event's partition in an encoded record, without decoding it; null in the catalog. */
+/**
+ * @returns The partition of the record's one event, without decoding it; null in the catalog, and
+ * of a cart.
+ */
 export function partitionOf(record: Buffer): number | null {
   const type = typeOf(record);
-  if (type === RecordType.CATALOG) return null;
+  if (type === RecordType.CATALOG || type === RecordType.CART) return null;
   // The body begins with the actor; a move has its number before the partition.
   const hasMove = type === RecordType.MOVE || type === RecordType.ARRIVAL;
   const before = RECORD_HEAD_BYTES + ACTOR_BYTES + (hasMove ? 1 : 0);
@@ -181,6 +189,8 @@ function decodeOne(input: ByteReader, sequence: number, replay: Replay): void {
       return replay(sequence, timeMs, decodeArrival(input));
     case RecordType.DOOR:
       return replay(sequence, timeMs, decodeDoor(input));
+    case RecordType.CART:
+      return replay(sequence, timeMs, decodeCart(input, version));
     case RecordType.CATALOG:
       return replay(sequence, timeMs, unpackCatalog(input.rest()));
     default:
@@ -311,6 +321,38 @@ function decodeArrival(input: ByteReader): ArrivalRecord {
   const fences = new Float64Array(fenceCount(move));
   for (let i = 0; i < fences.length; i++) fences[i] = decodeCount(input);
   return { ...move, type: RecordType.ARRIVAL, startedAtMs, fences, fenceBound };
+}
+
+/** Each part is its type and its body. */
+function encodeCart(out: ByteWriter, { actor, session, parts }: CartRecord): void {
+  assert(parts.length > 0, "a cart has a part");
+  out.reserve(BODY_FIXED_BYTES_MAX + TEXT_UNIT_BYTES_MAX * session.length);
+  storeActor(out.view, out.length, actor);
+  out.length += ACTOR_BYTES;
+  out.text(session);
+  out.u32(parts.length);
+  for (const part of parts) {
+    out.reserve(1);
+    out.view.setUint8(out.length, part.type);
+    out.length += 1;
+    if (part.type === RecordType.MOVE) encodeMove(out, part);
+    else encodeExtension(out, part);
+  }
+}
+
+function decodeCart(input: ByteReader, version: number): CartRecord {
+  const actor = decodeActor(input);
+  const session = input.text();
+  const count = input.u32();
+  if (count === 0) throw new Malformed("a part of a cart", "none");
+  const parts: CartPart[] = [];
+  for (let i = 0; i < count; i++) {
+    const type = input.u8();
+    if (type === RecordType.MOVE) parts.push(decodeMove(input));
+    else if (type === RecordType.EXTENSION) parts.push(decodeExtension(input, version));
+    else throw new Malformed("a move or an extension", `${type}`);
+  }
+  return { type: RecordType.CART, actor, session, parts };
 }
 
 /** A hold has one fence, and every seat sold or blocked its own. */

@@ -6,11 +6,12 @@ import { type Layout, seatName } from "../../engine/layout/layout.ts";
 import {
   type Actor,
   ActorKind,
+  type CartRecord,
   type CatalogRecord,
   DoorAct,
   type DoorStep,
+  type EventRecord,
   type ExtensionRecord,
-  type LogRecord,
   type Movement,
   type PriceRecord,
   RecordType,
@@ -156,20 +157,51 @@ export class RecordViewer {
       const puts = record.puts.map(({ table, row }) => ({ table, row: redacted(row) }));
       return { ...head, type: "catalog", puts, removes: record.removes };
     }
+    if (record.type === RecordType.CART) return this.#cartOf(head, { ...step, record }, filter);
+    if (!this.#concerns(record, filter)) return null;
+    return { ...head, ...this.#eventRecordOf(record, step.isExact) };
+  }
+
+  #concerns(record: EventRecord, { eventId, seatId }: RecordFilter): boolean {
     const event = this.#eventOf(record.partition);
-    if (filter.eventId !== undefined && event?.id !== filter.eventId) return null;
-    const layout = event === undefined ? undefined : this.#state.layoutOf(event.schemaId);
-    if (filter.seatId !== undefined && !this.#hasSeat(record, layout, filter.seatId)) return null;
-    const place = { ...head, eventId: event?.id ?? null };
+    if (eventId !== undefined && event?.id !== eventId) return false;
+    return seatId === undefined || this.#hasSeat(record, this.#layoutOf(event), seatId);
+  }
+
+  /** All parts, when one matches. Holds are shown with the first part on each event. */
+  #cartOf(
+    head: RecordView,
+    { record, isExact }: Pick<Step, "isExact"> & { readonly record: CartRecord },
+    filter: RecordFilter,
+  ): RecordView | null {
+    if (!record.parts.some((part) => this.#concerns(part, filter))) return null;
+    const { session, parts } = record;
+    const known = new Set<number>();
+    const views = parts.map((part) => {
+      const isFirst = !known.has(part.partition);
+      known.add(part.partition);
+      return this.#eventRecordOf(part, isExact && isFirst);
+    });
+    return { ...head, type: "cart", ...(session === "" ? {} : { session }), parts: views };
+  }
+
+  #eventRecordOf(record: EventRecord, isExact: boolean): RecordView {
+    const event = this.#eventOf(record.partition);
+    const layout = this.#layoutOf(event);
+    const place = { eventId: event?.id ?? null };
     if (record.type === RecordType.MOVE || record.type === RecordType.ARRIVAL) {
       const type = record.type === RecordType.MOVE ? "move" : "arrival";
-      return { ...place, type, ...this.#moveOf(record, layout, step.isExact) };
+      return { ...place, type, ...this.#moveOf(record, layout, isExact) };
     }
     if (record.type === RecordType.EXTENSION) {
-      return { ...place, type: "extension", ...this.#extensionOf(record, layout, step.isExact) };
+      return { ...place, type: "extension", ...this.#extensionOf(record, layout, isExact) };
     }
     if (record.type === RecordType.DOOR) return { ...place, type: "door", ...stepOf(record.step) };
     return { ...place, type: "price", ...this.#pricesOf(record, layout, event) };
+  }
+
+  #layoutOf(event: EventRow | undefined): Layout | undefined {
+    return event === undefined ? undefined : this.#state.layoutOf(event.schemaId);
   }
 
   #eventOf(partition: number): EventRow | undefined {
@@ -181,11 +213,7 @@ export class RecordViewer {
     return this.#events.get(partition);
   }
 
-  #hasSeat(
-    record: Exclude<LogRecord, CatalogRecord>,
-    layout: Layout | undefined,
-    seatId: number,
-  ): boolean {
+  #hasSeat(record: EventRecord, layout: Layout | undefined, seatId: number): boolean {
     const seat = layout?.seatIndexes.get(seatId);
     if (seat === undefined) return false;
     if (record.type === RecordType.MOVE || record.type === RecordType.ARRIVAL) {

@@ -2,7 +2,7 @@
  * Plans a repair: finds the way of recovery reaching furthest, the files to set aside,
  * and the lost records. Changes nothing.
  */
-import { type LogRecord, RecordType } from "../../engine/records.ts";
+import { type LogRecord, partitionsOf, RecordType } from "../../engine/records.ts";
 import type { State } from "../../engine/state.ts";
 import { checkState } from "../../engine/verify.ts";
 import { namesIn } from "../disk/disk.ts";
@@ -25,7 +25,7 @@ import {
 } from "../log/frame.ts";
 import { type ChainMark, segmentOf } from "../log/log-reader.ts";
 import { SNAPSHOT_FOLDER, startOf } from "../snapshot/file.ts";
-import { loadSnapshot } from "../snapshot/load.ts";
+import { loadSnapshot, missingIn } from "../snapshot/load.ts";
 import {
   faultOf,
   type Finding,
@@ -368,8 +368,8 @@ function lostAfter(
   const count = (record: LogRecord, number: number, timeMs: number) => {
     if (number <= sequence) return;
     readable += 1;
-    const kept = "partition" in record ? (sequences.get(record.partition) ?? 0) : 0;
-    if (number > kept) lost.add(record, timeMs);
+    const missing = missingIn(sequences, number, record);
+    if (missing !== null) lost.add(missing, timeMs);
   };
   for (const segment of segments) {
     last = Math.max(last, readLost(bytesOf(options, segment), 0, count));
@@ -454,6 +454,8 @@ export class Lost {
   readonly byEvent = new Map<string, number>();
   /** Of the catalog: accounts, layouts, events, prices, and idempotent replies. */
   catalog = 0;
+  /** Of events; a cart may be one of several events. */
+  bookings = 0;
   /** Records known to have existed but unreadable. */
   unreadable = 0;
   /** Their range of sequence numbers, both inclusive; null when nothing is lost. */
@@ -477,9 +479,7 @@ export class Lost {
   }
 
   get readable(): number {
-    let count = this.catalog;
-    for (const records of this.byEvent.values()) count += records;
-    return count;
+    return this.catalog + this.bookings;
   }
 
   /** @param readable - How many records of the range could be read, lost or not. */
@@ -499,7 +499,10 @@ export class Lost {
       }
       return;
     }
-    const event = this.#events.get(record.partition) ?? `partition ${record.partition}`;
-    this.byEvent.set(event, (this.byEvent.get(event) ?? 0) + 1);
+    this.bookings += 1;
+    for (const number of partitionsOf(record)) {
+      const event = this.#events.get(number) ?? `partition ${number}`;
+      this.byEvent.set(event, (this.byEvent.get(event) ?? 0) + 1);
+    }
   }
 }

@@ -28,7 +28,7 @@ import {
   findSnapshots,
   startOf,
 } from "../snapshot/file.ts";
-import { loadSnapshot, replayAfter, tryLoad } from "../snapshot/load.ts";
+import { loadSnapshot, missingIn, replayAfter, tryLoad } from "../snapshot/load.ts";
 
 /** A place where the folder is damaged. */
 export interface Finding {
@@ -192,8 +192,8 @@ export function rebuild(
       storeId,
       start: mark === null ? start : { sequence: mark.sequence, mark },
       replay: (number, timeMs, record) => {
-        const newest = "partition" in record ? loaded?.sequences.get(record.partition) : 0;
-        before({ state, sequence: number, timeMs, record, isExact: number > (newest ?? 0) });
+        const isExact = missingIn(loaded?.sequences ?? new Map(), number, record) === record;
+        before({ state, sequence: number, timeMs, record, isExact });
         replay(number, timeMs, record);
         sequence = number;
       },

@@ -9,7 +9,7 @@ import { Door, type DoorCopy } from "../../engine/inventory/door.ts";
 import { restorePartition } from "../../engine/inventory/image.ts";
 import { buildLayout } from "../../engine/layout/layout.ts";
 import { plainDocument } from "../../engine/layout/packed.ts";
-import { type LogRecord, RecordType } from "../../engine/records.ts";
+import { type LogRecord, recordOn, RecordType } from "../../engine/records.ts";
 import { State } from "../../engine/state.ts";
 import { checkDoor, checkPartition } from "../../engine/verify.ts";
 import type { StorePlace } from "../disk/data-folder.ts";
@@ -173,6 +173,21 @@ function loadSequences(sql: SqlFile, state: State): void {
   }
 }
 
+const NO_SEQUENCES: ReadonlyMap<number, number> = new Map();
+
+/**
+ * @param sequences - By partition number: the last record in its image.
+ * @returns The part of the record beyond the images; null for none.
+ */
+export function missingIn(
+  sequences: ReadonlyMap<number, number>,
+  sequence: number,
+  record: LogRecord,
+): LogRecord | null {
+  if (record.type === RecordType.CATALOG) return record;
+  return recordOn(record, (number) => sequence > (sequences.get(number) ?? 0));
+}
+
 /**
  * @returns A replay of the records missing in the snapshot: a partition of it
  * may be newer than its catalog.
@@ -185,10 +200,9 @@ export function replayAfter(
 ): Replay {
   return (sequence, timeMs, record) => {
     noteSequence(state, sequence, record);
-    if (record.type !== RecordType.CATALOG) {
-      if (sequence <= (loaded?.sequences.get(record.partition) ?? 0)) return;
-    }
-    before(record);
-    apply(state, record, timeMs, sequence);
+    const missing = missingIn(loaded?.sequences ?? NO_SEQUENCES, sequence, record);
+    if (missing === null) return;
+    before(missing);
+    apply(state, missing, timeMs, sequence);
   };
 }

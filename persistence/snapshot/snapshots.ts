@@ -13,7 +13,12 @@ import { assert, Broken } from "../../engine/assert.ts";
 import { copyPartition, packInSteps } from "../../engine/inventory/image.ts";
 import type { Partition } from "../../engine/inventory/partition.ts";
 import type { Observer } from "../../engine/ports.ts";
-import { type CatalogRecord, type LogRecord, RecordType } from "../../engine/records.ts";
+import {
+  type CatalogRecord,
+  type LogRecord,
+  partitionsOf,
+  RecordType,
+} from "../../engine/records.ts";
 import type { ChainMark } from "../log/log-reader.ts";
 import {
   type BuildParts,
@@ -83,7 +88,7 @@ export class Snapshots implements Observer {
     if (record.type === RecordType.CATALOG) {
       this.#beforeCatalog(record);
       this.#catalogSequence = sequence;
-    } else this.#changed.add(record.partition);
+    } else for (const number of partitionsOf(record)) this.#changed.add(number);
     this.#sequence = sequence;
   }
 

@@ -64,6 +64,7 @@ const TABLE: Readonly<Record<Name, readonly [status: number, title: string]>> = 
   INVALID_STATUS_TRANSITION: [409, "Invalid status transition"],
   ENTITY_IN_USE: [409, "Entity in use"],
   INVENTORY_IN_USE: [409, "Inventory in use"],
+  CHANGED: [409, "Changed"],
   PRECONDITION_FAILED: [412, "Precondition failed"],
   INVENTORY_NOT_AVAILABLE: [400, "Inventory not available"],
   NOTHING_SUITABLE: [409, "Nothing suitable"],

@@ -311,6 +311,6 @@ test("the codes that the log stores keep their numbers", () => {
     "LOCK 1 UNLOCK 2 SALE 3 REVERT_SALE 4 DIRECT_SALE 5 BLOCK 6 UNBLOCK 7 EXPIRE 8 " +
       "LOCK_WITH_BLOCKED 9 DIRECT_SALE_WITH_BLOCKED 10 UNLOCK_TO_BLOCKED 11 REVERT_SALE_TO_BLOCKED 12",
   );
-  expect(codes(RecordType)).toBe("CATALOG 1 MOVE 2 PRICE 3 EXTENSION 4 ARRIVAL 5 DOOR 7");
+  expect(codes(RecordType)).toBe("CATALOG 1 MOVE 2 PRICE 3 EXTENSION 4 ARRIVAL 5 CART 6 DOOR 7");
   expect(codes(ActorKind)).toBe("SYSTEM 0 ORGANIZATION 1 TENANT 2 ACCOUNT 3");
 });

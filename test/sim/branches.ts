@@ -44,6 +44,7 @@ const BRANCHES = [
   "snapshots were removed",
   // Time.
   "a hold ran out",
+  "a cart was written",
   "the clock was set back",
   "the clock was set forward",
   // Retries.

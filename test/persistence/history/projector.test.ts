@@ -333,6 +333,73 @@ test("each row has its actor: an account, a tenant or the system", () => {
   expect(found.map(({ actor }) => actor)).toEqual([...actors, system, system]);
 });
 
+test("a cart over two events → its parts in each trail, and one change of each", () => {
+  const world = new Audited();
+  const second = world.createEvent();
+  const assignmentId = world.createPrice("Late", second);
+  const seats = ["A1", "A2"].map((label) => ({ objectId: world.labels.idOf(label), assignmentId }));
+  const { caller, eventId } = world;
+  world.must("assignPrices", caller, { eventId: second, body: { seats, groupOfSeats: [] } });
+  world.book("lock", world.selection("ann", "A1", "Pit:2"));
+  world.take();
+  world.take(second);
+  const before = world.engine.sequence;
+  const on = (of: string, call: "lock" | "sale" | "unlock", ...labels: string[]) => {
+    const { seats: chosen, groupOfSeats } = world.selection(null, ...labels);
+    return { eventId: of, call, seats: chosen, groupOfSeats };
+  };
+  world.clock.timeMs += 1_000;
+  const items = [
+    { ...on(eventId, "unlock", "A1", "Pit:2"), sessionId: "ann" },
+    { ...on(eventId, "lock", "A1", "A2", "Pit:3"), sessionId: "bob" },
+    { ...on(second, "lock", "A2"), holdType: "RESERVED" },
+    { eventId, call: "extend" as const, sessionId: "bob", seconds: 60 },
+    { ...on(eventId, "sale", "A2", "Pit:1"), sessionId: "bob" },
+  ];
+  world.must("cart", caller, { body: { sessionId: "eve", items } });
+  expect(world.take()).toEqual([
+    "cart A1 LOCKED>ACTIVE ann",
+    "cart Pit:2 LOCKED>ACTIVE ann",
+    "cart A1 ACTIVE>LOCKED bob",
+    "cart A2 ACTIVE>LOCKED bob",
+    "cart Pit:3 ACTIVE>LOCKED bob",
+    "cart A2 LOCKED>SOLD bob",
+    "cart Pit:1 LOCKED>SOLD bob",
+  ]);
+  world.audit.feed(world.journal.kept);
+  const later = ({ sequence }: Transition) => sequence > before;
+  const there = transitionsOf(world.audit, second).filter(later);
+  const hold = { sequence: before + 1, session: "eve", holdType: "RESERVED", hold: before + 1 };
+  expect(there).toMatchObject([{ ...hold, call: "cart", to: SeatState.LOCKED }]);
+  const here = transitionsOf(world.audit, eventId).filter(later);
+  expect(here.map(({ ordinal }) => ordinal)).toEqual([0, 1, 2, 3, 4, 5, 6]);
+  expect(new Set(here.slice(2).map((row) => row.hold))).toEqual(new Set([before + 1]));
+  const changesOf = (of: string) =>
+    ask(world.audit, { about: "changes", eventId: of, since: before, limit: 9 }).changes;
+  const { state } = world.engine;
+  const id = (label: string) => world.labels.idOf(label);
+  expect(changesOf(eventId)).toMatchObject([
+    {
+      sequence: before + 1,
+      call: "cart",
+      session: "eve",
+      holdType: "",
+      seats: [
+        { id: id("A1"), state: SeatState.LOCKED, expiresAtMs: world.clock.timeMs + 900_000 },
+        { id: id("A2"), state: SeatState.SOLD, expiresAtMs: null },
+      ],
+      areas: [{ id: id("Pit"), active: 7, locked: 2, sold: 1, blocked: 0 }],
+    },
+  ]);
+  expect(changesOf(second)).toMatchObject([
+    { sequence: before + 1, call: "cart", seats: [{ id: id("A2"), state: SeatState.LOCKED }] },
+  ]);
+  const numbers = [eventId, second].map((of) => state.catalog.events.get(of)!.partition);
+  expect(numbers.map((number) => state.sequences.get(number))).toEqual([before + 1, before + 1]);
+  world.audit.archiveAll();
+  expect(transitionsOf(world.audit, eventId).filter(later)).toEqual(here);
+});
+
 /** A random history over many days. */
 function longPast(seed: number): Workload {
   const workload = new Workload(seed, { hasGuards: true });

@@ -162,7 +162,7 @@ test.each(SEEDS)(
 
 test("the seeds above have every kind of change", () => {
   const moves = "lock extend unlock sale revertsale directsale block unblock expire";
-  const others = "prices deleteprice layout event";
+  const others = "prices deleteprice layout event cart";
   expect([...calls].sort()).toEqual(`${moves} ${others}`.split(" ").sort());
 });
 

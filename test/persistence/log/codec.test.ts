@@ -11,6 +11,7 @@ import { PackedLayout } from "../../../engine/layout/packed.ts";
 import { runsOfZones, type ZoneChange } from "../../../engine/layout/zones.ts";
 import {
   type ArrivalRecord,
+  type CartRecord,
   type CatalogRecord,
   DoorAct,
   type DoorRecord,
@@ -22,7 +23,7 @@ import {
   RecordType,
 } from "../../../engine/records.ts";
 import { Malformed } from "../../../persistence/disk/faults.ts";
-import { OtherFormat } from "../../../persistence/disk/formats.ts";
+import { FORMATS, OtherFormat } from "../../../persistence/disk/formats.ts";
 import { ByteReader, ByteWriter } from "../../../persistence/log/bytes.ts";
 import {
   decodeRecords,
@@ -144,6 +145,15 @@ const arrival: fc.Arbitrary<ArrivalRecord> = fc
       ? { ...record, hold: 7, fences: Float64Array.of(fences[0]!) }
       : { ...record, hold: NONE, fences: Float64Array.from(fences.slice(0, given.seats.length)) };
   });
+const cart: fc.Arbitrary<CartRecord> = fc.record(
+  {
+    type: fc.constant(RecordType.CART),
+    actor: anyActor,
+    session: anyText,
+    parts: fc.array(fc.oneof(move, extension), { minLength: 1, maxLength: 6 }),
+  },
+  plain,
+);
 /** MessagePack readers rename `__proto__`: it would change the prototype. */
 const member = fc.string().filter((name) => name !== "__proto__");
 const value = fc.jsonValue().map(asLiteral).filter(hasPlainNames);
@@ -190,7 +200,7 @@ test("decoded records equal the encoded ones, in order", () => {
   const entry = fc.record(
     {
       timeMs: count,
-      record: fc.oneof(move, visitorsLock, price, extension, arrival, door, catalog),
+      record: fc.oneof(move, visitorsLock, price, extension, arrival, cart, door, catalog),
     },
     plain,
   );
@@ -212,12 +222,31 @@ test("null, undefined and missing members of a row stay different", () => {
 });
 
 test("a record that is truncated anywhere is refused", () => {
-  for (const record of [recordOf(1), catalogWith({ id: 1 })]) {
+  for (const record of [recordOf(1), cartOf(2), catalogWith({ id: 1 })]) {
     const bytes = encode([{ timeMs: timeOf(1), record }]);
     for (let cut = 0; cut < bytes.length; cut++) {
       expect(problemIn(bytes.subarray(0, cut)).message).toMatch(/^expected .+, found .+$/);
     }
   }
+});
+
+function cartOf(partCount: number): CartRecord {
+  const part = recordOf(1);
+  const parts = Array.from({ length: partCount }, () => part);
+  return { type: RecordType.CART, actor: part.actor, session: "S", parts };
+}
+
+test("a cart without a part, or with one of another type → refused", () => {
+  const bytes = encode([{ timeMs: timeOf(1), record: cartOf(1) }]);
+  // After the head, the actor, the session and the count of parts.
+  const typeAt = 16 + 9 + 3 + 4;
+  expect(bytes[typeAt]).toBe(RecordType.MOVE);
+  bytes[typeAt] = RecordType.PRICE;
+  expect(problemIn(bytes).expected).toBe("a move or an extension");
+  const empty = bytes.subarray(0, typeAt);
+  empty.writeUInt32LE(empty.length, 0);
+  empty.writeUInt32LE(0, typeAt - 4);
+  expect(problemIn(empty).expected).toBe("a part of a cart");
 });
 
 test("an invalid field is refused with the expected and the found value", () => {
@@ -244,9 +273,11 @@ test("an invalid field is refused with the expected and the found value", () => 
 
 test("a record of a later version is refused by its version, not as damage", () => {
   const bytes = encode([{ timeMs: timeOf(1), record: recordOf(1) }]);
-  bytes[5] = 3;
+  const { version, oldest } = FORMATS.record;
+  bytes[5] = version + 1;
   expect(() => decode(bytes, 1)).toThrow(OtherFormat);
-  expect(() => decode(bytes, 1)).toThrow("is version 3, and this Frontrow reads versions 1 to 2");
+  const reads = `is version ${version + 1}, and this Frontrow reads versions ${oldest} to ${version}`;
+  expect(() => decode(bytes, 1)).toThrow(reads);
 });
 
 test("an extension of version 1, without a count of places → one for each hold", () => {

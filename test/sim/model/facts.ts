@@ -101,6 +101,20 @@ export interface ExtendRequest {
   seconds: number;
 }
 
+/** An item of a cart, with its session and the event as it is named. */
+export interface CartStep {
+  request: BookingRequest | (ExtendRequest & { word: "extend" });
+  /** Null for none. */
+  ifSequence: number | null;
+}
+
+export interface CartRequest {
+  organization: number;
+  items: CartStep[];
+  /** By event: the last record before the cart; NaN where a hold ends before it. */
+  sequences: Map<string, number>;
+}
+
 export interface Hold {
   /** The number of the record of its lock. */
   fence: number;

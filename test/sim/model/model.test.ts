@@ -3,6 +3,7 @@
  * repeats one seed, and `SIM_STEPS` sets the length of a run.
  */
 import { expect, test } from "vitest";
+import { RecordType } from "../../../engine/records.ts";
 import { checkState, digest } from "../../../engine/verify.ts";
 import { replayed } from "../../support/engine.ts";
 import { Workload } from "../workload/workload.ts";
@@ -21,6 +22,7 @@ const EXPECTED = [
   "ORGANIZATION_DISABLED",
   "SALES_CONTROL_REQUIRED",
   "EVENT_NOT_PUBLISHED",
+  "CHANGED",
   "INVENTORY_IN_USE",
   "INVENTORY_NOT_AVAILABLE",
   "NOTHING_SUITABLE",
@@ -47,6 +49,9 @@ test.each(seeds)(
     expect(digest(replayed(workload.bench.journal))).toBe(digest(state));
     // A run without some answer has not compared it.
     if (steps < 10_000) return;
+    const { kept } = workload.bench.journal;
+    const carts = kept.filter(({ record }) => record.type === RecordType.CART);
+    expect(carts.length).toBeGreaterThan(steps / 400);
     for (const answer of EXPECTED) expect(workload.tally.get(answer), answer).toBeGreaterThan(5);
   },
 );

@@ -9,6 +9,8 @@ import {
   type Answer,
   type BestAsk,
   type BookingRequest,
+  type CartRequest,
+  type CartStep,
   type Choice,
   type ExtendRequest,
   COMPARES_HOLDS,
@@ -50,8 +52,11 @@ export class Model {
   readonly organizations = new Map<number, ModelOrganization>();
   readonly events = new Map<string, ModelEvent>();
 
-  /** @param sequence - The number of the record written by a grant. */
-  book(asked: BookingRequest, nowMs: number, sequence: number): Answer {
+  /**
+   * @param sequence - The number of the record written by a grant.
+   * @param answersFalse - Of a direct sale that cannot be; else it is refused.
+   */
+  book(asked: BookingRequest, nowMs: number, sequence: number, answersFalse = true): Answer {
     const taken = this.#taker(asked, nowMs);
     if ("answer" in taken) return taken;
     const { organization, event } = taken;
@@ -63,7 +68,7 @@ export class Model {
     }
     const refused = [...seatProblems(event, request), ...areaProblems(event, request)];
     const unknown = refused.some(({ code }) => code === "NOT_FOUND");
-    if (refused.length > 0 && word === "directsale" && !unknown) {
+    if (refused.length > 0 && word === "directsale" && !unknown && answersFalse) {
       return { answer: "false", refused: [] };
     }
     refused.push(...priceProblems(event, request, refused));
@@ -140,6 +145,83 @@ export class Model {
     }
     this.#change(event, rest, nowMs, sequence);
     return { ...TRUE, refused: all };
+  }
+
+  /** All items or none. @param sequence - As in `book`. */
+  cart(
+    { organization: owner, items, sequences }: CartRequest,
+    nowMs: number,
+    sequence: number,
+  ): Answer {
+    const requests = items.map(({ request }) => request);
+    for (const { event } of requests) this.expire(event, nowMs);
+    const organization = this.organizations.get(owner)!;
+    const at = (i: number, { field, ...rest }: Refused) => ({
+      ...rest,
+      field: `items[${i}].${field}`,
+    });
+    const bad = requests.flatMap((request, i) => {
+      const fields = this.#badOf(request, organization);
+      if (request.word === "lock") {
+        const first = requests.find((one) => one.word === "lock" && one.event === request.event);
+        if (first?.word === "lock") {
+          const typeOf = ({ holdType }: BookingRequest) => holdType ?? "CART";
+          if (first.sessionId !== request.sessionId) fields.push("sessionId");
+          const types = [typeOf(first), typeOf(request)];
+          const areKnown = types.every((type) => this.#ttlOf(organization, type) !== undefined);
+          if (areKnown && types[0] !== types[1]) fields.push("holdType");
+        }
+      }
+      return fields.map((field) => at(i, { field, code: "", value: null }));
+    });
+    if (bad.length > 0) return refusal("VALIDATION_FAILED", bad);
+    const isOwn = ({ event }: { event: string }) => this.events.get(event)?.organization === owner;
+    if (!requests.every(isOwn)) return refusal("EVENT_ACCESS_DENIED");
+    if (!organization.bookingEnabled) return refusal("ORGANIZATION_DISABLED");
+    const words = new Set(requests.map(({ word }) => word));
+    if (!organization.salesControl && (words.has("sale") || words.has("revertsale"))) {
+      return refusal("SALES_CONTROL_REQUIRED");
+    }
+    const isClosed = requests.some(({ word, event }) => {
+      const needs = ["lock", "sale", "directsale", "extend"].includes(word);
+      return needs && this.events.get(event)!.status !== "PUBLISHED";
+    });
+    if (isClosed) return refusal("EVENT_NOT_PUBLISHED");
+    const changed = new Map<string, Refused>();
+    items.forEach(({ request, ifSequence }, i) => {
+      if (ifSequence === null || ifSequence === sequences.get(request.event)) return;
+      if (changed.has(request.event)) return;
+      changed.set(
+        request.event,
+        at(i, { field: "ifSequence", code: "CHANGED", value: ifSequence }),
+      );
+    });
+    if (changed.size > 0) return refusal("CHANGED", [...changed.values()]);
+
+    const before = requests.map(
+      ({ event }) => [event, cloneEvent(this.events.get(event)!)] as const,
+    );
+    // After a refusal, `sequence` is that of an earlier record, maybe of a lock.
+    const isKnown = before.some(([, event]) =>
+      holdsOf(event).some(({ fence }) => fence === sequence),
+    );
+    const number = isKnown ? sequence + 0.5 : sequence;
+    for (const [i, request] of requests.entries()) {
+      const answer =
+        request.word === "extend"
+          ? this.extend(request, nowMs)
+          : this.book(request, nowMs, number, false);
+      if (answer.answer === "true") continue;
+      for (const [event, copy] of before) this.events.set(event, copy);
+      return { ...answer, refused: answer.refused.map((one) => at(i, one)) };
+    }
+    return TRUE;
+  }
+
+  #badOf(request: CartStep["request"], organization: ModelOrganization): string[] {
+    return request.word === "extend"
+      ? badExtension(request)
+      : this.#badFields(request, organization);
   }
 
   /** @param sequence - As in `book`. */
@@ -243,7 +325,9 @@ export class Model {
     const ttl = this.#ttlOf(this.organizations.get(request.organization)!, request.holdType);
     const untilMs = typeof ttl === "number" ? nowMs + ttl * 1_000 : null;
     const holdType = request.holdType ?? "CART";
-    const hold: Hold = { fence, session: sessionId, holdType, sinceMs: nowMs, untilMs };
+    const opened: Hold = { fence, session: sessionId, holdType, sinceMs: nowMs, untilMs };
+    // The locks of a cart are one hold.
+    const hold = holdsOf(event).find((other) => other.fence === fence) ?? opened;
     const isKept = request.toBlocked && (word === "unlock" || word === "revertsale");
     const to = isKept ? "BLOCKED" : TO[word];
     for (const { id } of request.seats) {
@@ -264,25 +348,16 @@ export class Model {
         if (from === "LOCKED") takeHeld(area, taken, request);
         else area[from.toLowerCase() as "active"] -= taken;
       }
-      if (word === "lock") area.held.push({ hold, places: capacity! });
+      if (word === "lock") addHeld(area, hold, capacity!);
       else area[to.toLowerCase() as "active"] += capacity!;
     }
   }
 
   extend(request: ExtendRequest, nowMs: number): Answer {
     this.expire(request.event, nowMs);
-    const { sessionId, seats, fence, fences, seconds } = request;
+    const { sessionId, seats, fence, seconds } = request;
     const organization = this.organizations.get(request.organization)!;
-    const bad: string[] = [];
-    if (request.hasAreas) bad.push("groupOfSeats");
-    if (seats.length === 0 && fence === null && sessionId === null) bad.push("seats");
-    seats.forEach(({ id, capacity }, i) => {
-      if (seats.findIndex((other) => other.id === id) < i) bad.push(`seats[${i}].id`);
-      if (capacity !== null && capacity !== undefined) bad.push(`seats[${i}].capacity`);
-    });
-    for (const id of fences.keys()) {
-      if (!seats.some((seat) => seat.id === id)) bad.push(`fences[${id}]`);
-    }
+    const bad = badExtension(request);
     if (bad.length > 0) {
       const refused = bad.map((field) => ({ field, code: "", value: null }));
       return refusal("VALIDATION_FAILED", refused);
@@ -491,6 +566,26 @@ function cloneEvent(event: ModelEvent): ModelEvent {
     seats: new Map([...event.seats].map(([id, seat]) => [id, { ...seat }])),
     areas: new Map(areas),
   };
+}
+
+function badExtension({ seats, fence, fences, sessionId, hasAreas }: ExtendRequest): string[] {
+  const bad: string[] = [];
+  if (hasAreas) bad.push("groupOfSeats");
+  if (seats.length === 0 && fence === null && sessionId === null) bad.push("seats");
+  seats.forEach(({ id, capacity }, i) => {
+    if (seats.findIndex((other) => other.id === id) < i) bad.push(`seats[${i}].id`);
+    if (capacity !== null && capacity !== undefined) bad.push(`seats[${i}].capacity`);
+  });
+  for (const id of fences.keys()) {
+    if (!seats.some((seat) => seat.id === id)) bad.push(`fences[${id}]`);
+  }
+  return bad;
+}
+
+function addHeld(area: ModelArea, hold: Hold, places: number): void {
+  const present = area.held.find((held) => held.hold === hold);
+  if (present === undefined) area.held.push({ hold, places });
+  else present.places += places;
 }
 
 function isOfAll({ all, word }: BookingRequest): boolean {

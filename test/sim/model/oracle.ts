@@ -77,6 +77,9 @@ export class Oracle implements Observer {
     if (record.type === RecordType.MOVE) {
       this.#audit.move(this.life!.state, record, timeMs);
       if (record.move === Move.EXPIRE) tally.count("a hold ran out");
+    } else if (record.type === RecordType.CART) {
+      this.#audit.cart(this.life!.state, record, timeMs);
+      tally.count("a cart was written");
     } else this.#audit.isStale = true;
     this.#records.push({ timeMs, record });
     this.#expected.clear();

@@ -50,6 +50,25 @@ export function askBooking(scene: Scene, house: House): Ask | null {
     const found = model.events.get(id) ?? event;
     return askExtend(scene, found, { caller, isForeign, asked: id });
   }
+  const { request, body } = drawBooking(scene, event, { caller, isForeign, asked });
+  const isForeignEvent = isForeign || asked === UNKNOWN_EVENT;
+  if (request.word === "lock" && scene.hasGuards && random.once(3)) {
+    return {
+      command: commandOf("lockBestEffort", caller, { eventId: asked, body }),
+      isForeign: isForeignEvent,
+      twin: (): Twin => ({ expect: (twin, ...at) => twin.lockBestEffort(request, ...at) }),
+    };
+  }
+  return {
+    command: commandOf(request.word, caller, { eventId: asked, body }),
+    isForeign: isForeignEvent,
+    twin: (): Twin => ({ expect: (twin, ...at) => twin.book(request, ...at) }),
+  };
+}
+
+/** A random booking call of an event. */
+export function drawBooking(scene: Scene, event: ModelEvent, { caller, asked }: Asking) {
+  const { random } = scene;
   const word = random.pick(WORDS);
   const seats = chooseSeats(scene, event, word);
   const areas = random.once(3) || seats.length === 0 ? chooseAreas(scene, event) : [];
@@ -78,22 +97,10 @@ export function askBooking(scene: Scene, house: House): Ask | null {
     ...(toBlocked ? { toBlocked } : {}),
     ...(priceIds.size === 0 ? {} : { priceIds: Object.fromEntries(priceIds) }),
   };
-  const isForeignEvent = isForeign || asked === UNKNOWN_EVENT;
-  if (word === "lock" && scene.hasGuards && random.once(3)) {
-    return {
-      command: commandOf("lockBestEffort", caller, { eventId: asked, body }),
-      isForeign: isForeignEvent,
-      twin: (): Twin => ({ expect: (twin, ...at) => twin.lockBestEffort(request, ...at) }),
-    };
-  }
-  return {
-    command: commandOf(word, caller, { eventId: asked, body }),
-    isForeign: isForeignEvent,
-    twin: (): Twin => ({ expect: (twin, ...at) => twin.book(request, ...at) }),
-  };
+  return { request, body };
 }
 
-interface ExtendTarget {
+export interface Asking {
   readonly caller: Caller;
   readonly isForeign: boolean;
   /** The id of the event. */
@@ -101,11 +108,18 @@ interface ExtendTarget {
 }
 
 /** Holds by their seats, by their number or by their session; now and then of another one. */
-function askExtend(
-  scene: Scene,
-  event: ModelEvent,
-  { caller, isForeign, asked }: ExtendTarget,
-): Ask {
+function askExtend(scene: Scene, event: ModelEvent, asking: Asking): Ask {
+  const { request, body } = drawExtension(scene, event, asking);
+  const { caller, isForeign, asked } = asking;
+  return {
+    command: commandOf("extend", caller, { eventId: asked, body }),
+    isForeign: isForeign || asked === UNKNOWN_EVENT,
+    twin: (): Twin => ({ expect: (twin, nowMs) => twin.extend(request, nowMs) }),
+  };
+}
+
+/** As `drawBooking`, of an extension. */
+export function drawExtension(scene: Scene, event: ModelEvent, { caller, asked }: Asking) {
   const { random } = scene;
   const ofSeats = [...event.seats.values()].flatMap(({ hold }) => hold ?? []);
   const ofAreas = [...event.areas.values()].flatMap(({ held }) => held.map(({ hold }) => hold));
@@ -135,11 +149,7 @@ function askExtend(
     fences: fences.size === 0 ? null : Object.fromEntries(fences),
     seconds: request.seconds,
   };
-  return {
-    command: commandOf("extend", caller, { eventId: asked, body }),
-    isForeign: isForeign || asked === UNKNOWN_EVENT,
-    twin: (): Twin => ({ expect: (twin, nowMs) => twin.extend(request, nowMs) }),
-  };
+  return { request, body };
 }
 
 function askBest(scene: Scene, house: House, eventId: string): Ask {

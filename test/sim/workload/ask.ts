@@ -2,7 +2,7 @@
 import type { CommandKind, CommandOf } from "../../../engine/commands.ts";
 import type { Engine, Outcome } from "../../../engine/engine.ts";
 import { Result } from "../../../engine/results.ts";
-import type { Caller } from "../../../engine/bodies.ts";
+import type { Caller, Cart } from "../../../engine/bodies.ts";
 import type { State } from "../../../engine/state.ts";
 import type { Answer } from "../model/facts.ts";
 import type { Model } from "../model/model.ts";
@@ -106,7 +106,10 @@ export function ask(
 /** The events whose holds the engine ends before it decides. */
 export function scopeOf(model: Model, command: object): string[] {
   const { eventId, schemaId, organizationId } = command as Partial<Scope>;
-  const own = eventId !== undefined && model.events.has(eventId) ? [eventId] : [];
+  const { body } = command as { readonly body?: Partial<Cart> };
+  const items = body?.items?.map((item) => item.eventId) ?? [];
+  const named = [...new Set(eventId === undefined ? items : [eventId])];
+  const own = named.filter((id) => model.events.has(id));
   if (schemaId === undefined && organizationId === undefined) return own;
   const others = [...model.events].filter(
     ([, event]) => event.schema === schemaId || event.organization === organizationId,

@@ -1,5 +1,6 @@
 /** All generators of requests, by group. */
 import { askBooking, askPrices } from "./ask-booking.ts";
+import { askCart } from "./ask-cart.ts";
 import { askAccounts, askCatalog, askSeries, askZones } from "./ask-catalog.ts";
 import { askEvents, askLayout, askSettings } from "./ask-events.ts";
 import type { Ask, House, Scene } from "./ask.ts";
@@ -16,6 +17,7 @@ const ASKS: Readonly<Record<Group, Generator | null>> = {
   series: askSeries,
   catalog: askCatalog,
   accounts: askAccounts,
+  carts: askCart,
   // No commands.
   reads: null,
 };

@@ -17,6 +17,7 @@ const WEIGHTS = {
   catalog: 2,
   accounts: 2,
   reads: 5,
+  carts: 15,
 } as const;
 export type Group = keyof typeof WEIGHTS;
 export const GROUPS = Object.keys(WEIGHTS) as readonly Group[];
@@ -80,19 +81,20 @@ const KIB = 1_024;
 export function planOf(seed: number): Plan {
   const random = Random.stream(seed, "plan");
   const isBig = random.once(BIG_ONCE);
-  const groups = GROUPS.filter((group) => group === "booking" || random.below(100) < GROUP_PERCENT);
+  const groups = GROUPS.filter((group) => {
+    return group === "booking" || (group !== "carts" && random.below(100) < GROUP_PERCENT);
+  });
   const faults = FAULTS.filter(() => random.below(100) < FAULT_PERCENT);
   const hasSnapshots = random.below(100) < SNAPSHOTS_PERCENT;
-  return {
-    seed,
-    isBig,
+  const sizes = {
     isThorough: !isBig && random.once(THOROUGH_ONCE),
     lives: 8 + random.below(9),
     clients: 1 + random.below(8),
     requestsMax: (isBig ? 120 : 20) + random.below(40),
     segmentBytes: random.pick([8, 12, 16, 32]) * KIB,
     snapshotBytes: hasSnapshots ? random.pick([8, 24, 64]) * KIB : null,
-    groups,
-    faults: new Set(faults),
   };
+  // Drawn last, so that a seed keeps the rest of its plan.
+  if (random.below(100) < GROUP_PERCENT) groups.push("carts");
+  return { seed, isBig, ...sizes, groups, faults: new Set(faults) };
 }

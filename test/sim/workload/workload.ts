@@ -13,17 +13,20 @@ import { Model } from "../model/model.ts";
 import { openHouses } from "../setup.ts";
 import { type Ask, ask, type House, type Scene, type Submit } from "./ask.ts";
 import { askOf } from "./asks.ts";
-import { bagOf, GROUPS } from "./plan.ts";
+import { bagOf, type Group, GROUPS } from "./plan.ts";
 import { Random } from "./random.ts";
 
 const SWEEP_ONCE = 200;
 const CHECK_STEPS = 500;
 /** Mostly bookings, because they have the most rules. */
 const BOOKINGS_TIMES = 5;
-const BAG = GROUPS.flatMap((group) => {
-  const times = group === "booking" ? BOOKINGS_TIMES : 1;
-  return Array.from({ length: times }, () => bagOf([group])).flat();
-});
+const bagWith = (groups: readonly Group[]) =>
+  groups.flatMap((group) => {
+    const times = group === "booking" ? BOOKINGS_TIMES : 1;
+    return Array.from({ length: times }, () => bagOf([group])).flat();
+  });
+const BAG = bagWith(GROUPS);
+const BAG_WITHOUT_CARTS = bagWith(GROUPS.filter((group) => group !== "carts"));
 
 export interface WorkloadOptions {
   /** Another way to the engine than a call. */
@@ -79,7 +82,8 @@ export class Workload {
     const scene = this.#scene(this.#houses);
     let drawn: Ask | null = null;
     while (drawn === null) {
-      drawn = askOf(this.#random.pick(BAG), scene, this.#random.pick(this.#houses));
+      const bag = this.#hasGuards ? BAG : BAG_WITHOUT_CARTS;
+      drawn = askOf(this.#random.pick(bag), scene, this.#random.pick(this.#houses));
     }
     this.#ask(drawn);
   }
