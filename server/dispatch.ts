@@ -287,11 +287,12 @@ export class Dispatch implements Front<Match>, CommandFront {
     if (params.errors.length + query.errors.length + bodyErrors.length > 0) {
       return refuseInvalid([...params.errors, ...query.errors, ...bodyErrors]);
     }
-    if (organization?.bookingsPerSecond !== undefined && route.eventParameter !== undefined) {
-      const eventId = String(query.values[route.eventParameter]);
+    if (organization?.bookingsPerSecond !== undefined && route.eventsOf !== undefined) {
       const nowMs = services.engine.nowMs();
-      const refusal = services.rates.booking(organization, caller, eventId, nowMs);
-      if (refusal !== null) return refusal;
+      for (const eventId of new Set(route.eventsOf(query.values, body))) {
+        const refusal = services.rates.booking(organization, caller, eventId, nowMs);
+        if (refusal !== null) return refusal;
+      }
     }
     const { authorization } = exchange;
     const early = this.#claim(exchange, route, caller, this.#meaningOf(route, query.values, body));

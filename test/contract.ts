@@ -28,6 +28,7 @@ POST ${V2}/booking/directsale 200 400 402 403 422
 POST ${V2}/booking/block 200 400 402 403
 POST ${V2}/booking/unblock 200 400 402 403
 POST ${V2}/booking/best 200 400 402 403 409 422
+POST ${V2}/booking/cart 200 400 402 403 409 422
 POST ${V2}/booking/check 200 400 402 403 409 422
 POST ${V2}/booking/extend 200 400 402 403 422
 GET ${V2}/booking/socket 101 400 403

@@ -70,6 +70,7 @@ const V1 = "/api/private/v1.0";
 const EVENTS = `${V2}/events`;
 const PRICES = `${V2}/event/{eventId}/prices`;
 const SEATS_BOOKED = 1_000;
+const CART_ITEMS = 50;
 const KEYS_ASSIGNED = 4_000;
 const GROUPS_REPEATED = 2_000;
 /** From the most expensive comparisons to the ones that decide. */
@@ -97,6 +98,16 @@ function booking(kind: string): Operation {
     const call = kind === "check" ? "&call=lock" : "";
     const more = kind === "extend" ? { seconds: 60 } : {};
     return { query: ofEvent(stage) + call, body: { seats, ...more } };
+  });
+}
+
+/** Locks in an event of which nothing is taken. */
+function cartItems({ events, seats }: Stage) {
+  const seatsPerItem = SEATS_BOOKED / CART_ITEMS;
+  return Array.from({ length: CART_ITEMS }, (_, item) => {
+    const first = item * seatsPerItem;
+    const own = seats.slice(first, first + seatsPerItem).map(({ id }) => ({ id }));
+    return { eventId: events.at(-1)!.id, call: "lock", seats: own };
   });
 }
 
@@ -180,6 +191,9 @@ const EVENT_OPERATIONS: readonly Operation[] = [
   operation(`POST ${V2}/booking/best`, "apart", (stage) => ({
     query: ofEvent(stage),
     body: { quantity: 50, adjacent: "preferred" },
+  })),
+  operation(`POST ${V2}/booking/cart`, `50 items with ${SEATS_BOOKED} seats`, (stage) => ({
+    body: { sessionId: "cart", items: cartItems(stage) },
   })),
   legacyBooking("lock"),
   legacyBooking("unlock"),

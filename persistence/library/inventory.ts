@@ -27,7 +27,13 @@ import {
   TRANSITION_SORTS,
   type TransitionQuery,
 } from "../../engine/queries/history.ts";
-import { type BookedArea, bookedFacts, type BookedSeat } from "../../engine/queries/holds.ts";
+import {
+  type BookedArea,
+  bookedFacts,
+  type BookedSeat,
+  cartFacts,
+  type CartPlaces,
+} from "../../engine/queries/holds.ts";
 import {
   type AreaFacts,
   areaFacts,
@@ -147,6 +153,29 @@ export interface ExtendedHolds {
   readonly areas: readonly Area[];
   /** Milliseconds since 1970: the first end of the holds; null when none ends. */
   readonly untilMs: number | null;
+}
+
+/** A seat of a cart. */
+export interface CartSeat extends Omit<BookedSeat, "state"> {
+  readonly state: StateName | null;
+}
+
+/** An area of a cart. */
+export interface CartArea extends Area {
+  /** Of a lock: as in `HeldArea`; null where it has no places, and for other calls. */
+  readonly hold: BookedArea["hold"];
+}
+
+/** A granted cart. */
+export interface BookedCart {
+  /** Its record; the last record of its events where it changed nothing. */
+  readonly sequence: number;
+  /** In the order of the cart, each as the whole cart leaves it. */
+  readonly items: readonly {
+    readonly eventId: string;
+    readonly seats: readonly CartSeat[];
+    readonly areas: readonly CartArea[];
+  }[];
 }
 
 /** Filter, order and page of a listing of seats: by default all of them. */
@@ -295,6 +324,19 @@ export function partialHold(
   return { sequence, seats: seats.map(heldSeat), areas: ofAreas, groupOfSeats, refused };
 }
 
+/** @param state - Right after the cart. */
+export function bookedCart(state: State, places: CartPlaces): BookedCart {
+  const { sequence, items } = cartFacts(state, places);
+  return {
+    sequence,
+    items: items.map(({ eventId, seats, areas }) => ({
+      eventId,
+      seats: seats.map((seat) => ({ ...seat, state: stateName(seat.state) })),
+      areas: areas.map(areaOf),
+    })),
+  };
+}
+
 function heldSeat(seat: BookedSeat): HeldSeat {
   return { ...seat, state: stateName(seat.state) };
 }
@@ -312,7 +354,7 @@ function seatOf({ seatId: id, ...facts }: SeatFacts): Seat {
   return { id, ...facts, state: stateName(facts.state) };
 }
 
-function areaOf({ areaId: id, ...facts }: AreaFacts): Area {
+function areaOf<Facts extends AreaFacts>({ areaId: id, ...facts }: Facts) {
   return { id, ...facts };
 }
 

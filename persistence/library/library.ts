@@ -4,6 +4,7 @@ import type {
   Administrator,
   AssignmentSelection,
   BestRequest,
+  Cart,
   PriceAssignments,
   EventBody,
   EventChange,
@@ -55,6 +56,7 @@ import {
   type AuditPage,
   bestHold,
   partialHold,
+  bookedCart,
   each,
   extendedHolds,
   type NotInTrail,
@@ -102,6 +104,8 @@ export type {
   AssignmentItem,
   AssignmentSelection,
   BestRequest,
+  Cart,
+  CartItem,
   PriceAssignments,
   EventBody,
   EventChange,
@@ -166,6 +170,9 @@ export type {
   AnyCommand,
   BestHold,
   PartialHold,
+  BookedCart,
+  CartArea,
+  CartSeat,
   ExtendedHolds,
   HeldArea,
   HeldSeat,
@@ -513,6 +520,17 @@ export class Frontrow {
   /** Lets holds end later, up to `maxSeconds` of their types. */
   extend(eventId: string, extension: Extension) {
     return this.#acting.run("extend", { eventId, body: extension }, extendedHolds);
+  }
+
+  /**
+   * Makes several booking calls on one or more events, all of them or none, in one record. Each
+   * finds what those before it leave; the locks in one event are one hold.
+   * Cost: that of the calls, and O(areas) for each event with several items.
+   *
+   * @returns The seats and areas of each item, as the whole cart leaves them.
+   */
+  cart(cart: Cart) {
+    return this.#acting.run("cart", { body: cart }, (places, state) => bookedCart(state, places));
   }
 
   /** Withdraws ACTIVE objects from sale. */

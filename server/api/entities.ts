@@ -21,7 +21,7 @@ import type {
 } from "../../engine/layout/document.ts";
 import type { ZonesOfSchema } from "../../engine/layout/zones.ts";
 import type { AreaAfter, ChangeColumns } from "../../engine/queries/history.ts";
-import type { Booked, HeldFacts } from "../../engine/queries/holds.ts";
+import type { Booked, BookedCart, HeldFacts } from "../../engine/queries/holds.ts";
 import { type AreaFacts, SEAT_SORTS, type SeatFacts } from "../../engine/queries/seats.ts";
 import { capacitiesOf } from "../../engine/queries/summary.ts";
 import { orphanModeOf, presentRules } from "../../engine/rules.ts";
@@ -354,8 +354,7 @@ const AREA_COUNT_MEMBERS = {
   blocked: COUNT,
 };
 export const AREA_COUNTS = object(AREA_COUNT_MEMBERS);
-const REPRESENTATION = {
-  sequence: COUNT,
+const BOOKED_PLACES = {
   seats: list(
     object({
       id: LONG,
@@ -376,6 +375,7 @@ const REPRESENTATION = {
     }),
   ),
 };
+const REPRESENTATION = { sequence: COUNT, ...BOOKED_PLACES };
 /** What a booking call has moved; or `true`, or the `false` of a direct sale. */
 export const BOOKED = either(DONE, object(REPRESENTATION));
 /** Extended holds, and the first of their ends. */
@@ -385,6 +385,12 @@ export const BEST = object({
   ...REPRESENTATION,
   together: BOOLEAN,
   groupOfSeats: list(object({ id: LONG, capacity: COUNT })),
+});
+
+/** The items of a cart as the whole cart leaves them. */
+export const CART_BOOKED = object({
+  sequence: COUNT,
+  items: list(object({ eventId: UUID, ...BOOKED_PLACES })),
 });
 
 /** A transition of one seat, or of some places of an area. */
@@ -620,9 +626,19 @@ export function areaView({ areaId, changedAtMs, priceId, priceName, ...facts }: 
   return { groupOfSeatsId: areaId, ...facts, ...price, updatedAt: localDateTime(changedAtMs) };
 }
 
-export function bookedView({ sequence, seats, areas }: Booked) {
+export function bookedView({ sequence, ...places }: Booked) {
+  return { sequence, ...placesView(places) };
+}
+
+export function cartView({ sequence, items }: BookedCart) {
   return {
     sequence,
+    items: items.map(({ eventId, ...places }) => ({ eventId, ...placesView(places) })),
+  };
+}
+
+function placesView({ seats, areas }: Omit<Booked, "sequence">) {
+  return {
     seats: seats.map(({ state, priceId, expiresAtMs, fence, ...labels }) => ({
       ...labels,
       state: STATE_NAMES[state],

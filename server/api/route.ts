@@ -62,8 +62,6 @@ export interface RouteBase {
   readonly isLegacy?: boolean;
   /** An empty body counts as an empty object. */
   readonly mayBeEmpty?: boolean;
-  /** Of a booking call: the query parameter that names the event. */
-  readonly eventParameter?: string;
   /** Changes nothing, whatever its method: an `Idempotency-Key` is not looked at. */
   readonly isDryRun?: boolean;
   /** @returns The path that its problems name; undefined for its own. */
@@ -117,6 +115,8 @@ export interface RouteRow<
     context: Context<ParamsOf<P>, QueryOf<Q>, null>,
     body: LongBody,
   ) => Promise<Handled>;
+  /** Of a booking call: the ids of its events; one may come again. */
+  readonly eventsOf?: (query: QueryOf<Q>, body: Body) => readonly string[];
   /** A change that is refused before others when too much work waits. */
   readonly yields?: boolean;
   /** Body by success status; null for no body. */
@@ -136,13 +136,17 @@ type AnyRow = RouteRow<Shapes, QueryParameters, unknown>;
 export interface Route
   extends
     RouteBase,
-    Omit<AnyRow, "handle" | "isLong" | "handleLong" | "meaning" | "bodyOf" | keyof RouteBase> {
+    Omit<
+      AnyRow,
+      "handle" | "isLong" | "handleLong" | "meaning" | "bodyOf" | "eventsOf" | keyof RouteBase
+    > {
   readonly method: Method;
   /** The slash at the end may be left out. */
   readonly path: string;
   readonly handle: (context: Context) => Handled | Promise<Handled>;
   readonly meaning?: (query: unknown, body: unknown) => string;
   readonly bodyOf?: (query: unknown) => Shape | undefined;
+  readonly eventsOf?: (query: unknown, body: unknown) => readonly string[];
   readonly isLong?: (context: Context, bytes: number) => boolean;
   readonly handleLong?: (context: Context, body: LongBody) => Promise<Handled>;
 }

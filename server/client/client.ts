@@ -179,6 +179,11 @@ export class CommandClient {
     return this.#ask("extend", extension) as Promise<Result<ExtendedHolds>>;
   }
 
+  /** Makes several calls on one or more events: all of them or none. */
+  cart(cart: Cart): Promise<Result<BookedCart>> {
+    return this.#ask("cart", cart) as Promise<Result<BookedCart>>;
+  }
+
   /**
    * Sends a command. It settles when the server has answered, and thus the log has it.
    *
@@ -327,8 +332,8 @@ function bytesOf(text: string): number {
 export type Call = "lock" | "unlock" | "sale" | "revertsale" | "directsale" | "block" | "unblock";
 
 /** A call with a request and an answer of its own. */
-type AnyCall = Call | "extend" | "best";
-type AnyRequest = Booking | Extension | BestRequest;
+type AnyCall = Call | "extend" | "best" | "cart";
+type AnyRequest = Booking | Extension | BestRequest | Cart;
 
 /** A seat of a booking. */
 export interface Seat {
@@ -409,6 +414,56 @@ export interface Extension {
   readonly seconds: number;
   /** By default made by a client with `repeats`. */
   readonly idempotencyKey?: string;
+}
+
+/** A call of a cart. */
+export interface CartItem extends Omit<Booking, "idempotencyKey"> {
+  readonly call: Call | "extend";
+  /** Of an extension: from now until the end. */
+  readonly seconds?: number | null;
+  /** The cart is refused unless this is the last record of the event before it. */
+  readonly ifSequence?: number | null;
+}
+
+/** Calls on one or more events, in order: each finds what those before it leave. */
+export interface Cart {
+  /** Of the items without one. */
+  readonly sessionId?: string | null;
+  /** Up to 50. The locks in one event are one hold. */
+  readonly items: readonly CartItem[];
+  /** By default made by a client with `repeats`. */
+  readonly idempotencyKey?: string;
+}
+
+/** A seat of a cart. */
+export interface BookedSeat extends Omit<HeldSeat, "state" | "fence"> {
+  /** Left out for a seat off sale. */
+  readonly state: "ACTIVE" | "LOCKED" | "SOLD" | "BLOCKED" | null;
+  /** The number of its lock, sale or block; left out in other states. */
+  readonly fence?: number;
+}
+
+/** An area of a cart. */
+export interface BookedArea extends AreaState {
+  /** Of a lock: its places there. */
+  readonly hold?: {
+    readonly fence: number;
+    /** Local date-time; null for no end. */
+    readonly expiresAt: string | null;
+    readonly capacity: number;
+  };
+}
+
+/** A cart that was granted, as all of it leaves its seats and areas. */
+export interface BookedCart {
+  /** Of the cart; the last record of its events where it changed nothing. */
+  readonly sequence: number;
+  /** In the order of the cart. */
+  readonly items: readonly {
+    readonly eventId: string;
+    readonly seats: readonly BookedSeat[];
+    readonly areas: readonly BookedArea[];
+  }[];
 }
 
 /** A seat of extended holds, or among the best places. */

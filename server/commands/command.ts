@@ -5,6 +5,8 @@
 import {
   BEST_REQUEST,
   type BestRequest,
+  CART,
+  type Cart,
   EXTENSION,
   type Extension,
   STATE_SELECTION,
@@ -43,7 +45,8 @@ export const CALLS = [
 ] as const satisfies readonly BookingKind[];
 
 /** Those of the JSON subprotocol, which has some more. */
-export const JSON_CALLS = [...CALLS, "extend", "best"] as const;
+const EVENT_CALLS = [...CALLS, "extend", "best"] as const;
+export const JSON_CALLS = [...EVENT_CALLS, "cart"] as const;
 export type Call = (typeof JSON_CALLS)[number];
 
 /** The credit of a connection. */
@@ -302,7 +305,7 @@ const [SELECTION, EXTENDING, WISHES] = [STATE_SELECTION, EXTENSION, BEST_REQUEST
 /** Guards of a selection, or the wished ones of `best`. */
 const PRICES = either(SELECTION!["priceIds"]!, WISHES!["priceIds"]!);
 
-const ENVELOPE_BEFORE = { n: NUMBER, call: oneOf(JSON_CALLS), eventId: UUID };
+const ENVELOPE_BEFORE = { n: NUMBER, call: oneOf(EVENT_CALLS), eventId: UUID };
 const ENVELOPE_AFTER = {
   mode: optional(oneOf(["all", "best-effort"])),
   idempotencyKey: optional(text({ minLength: 1, maxLength: 255 })),
@@ -319,7 +322,16 @@ const COMMAND = object({
   ),
   ...ENVELOPE_AFTER,
 });
-export const COMMANDS_FRAME = list(COMMAND, { maxItems: LIMITS.commandsInFrame });
+/** Without an event of its own. */
+export const CART_COMMAND = object({
+  n: NUMBER,
+  call: oneOf(["cart"]),
+  ...(CART["properties"] as Readonly<Record<string, Shape>>),
+  idempotencyKey: ENVELOPE_AFTER.idempotencyKey,
+});
+export const COMMANDS_FRAME = list(either(COMMAND, CART_COMMAND), {
+  maxItems: LIMITS.commandsInFrame,
+});
 
 export const ANSWERS_FRAME = list(object({ n: NUMBER, status: integer(), body: ANYTHING }));
 
@@ -366,6 +378,15 @@ export function meaningOfBest(eventId: string, request: BestRequest): string {
   const isDivisible = request.adjacent === "preferred";
   const flags = [request.includeAccessible === true, isDivisible, avoidOrphans !== false];
   return `${eventId} ${JSON.stringify([...texts, ...lists, ...counts, ...flags])}`;
+}
+
+/** As `meaningOf`, of a cart. */
+export function meaningOfCart({ sessionId, items }: Cart): string {
+  const parts = items.map(({ eventId, call, seconds, ifSequence, ...selection }) => {
+    const own = { ...selection, sessionId: selection.sessionId ?? sessionId ?? null };
+    return [call, meaningOf(eventId.toLowerCase(), own), seconds ?? null, ifSequence ?? null];
+  });
+  return JSON.stringify([sessionId ?? null, ...parts]);
 }
 
 /** As the front makes it of a request over HTTP. */

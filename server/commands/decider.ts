@@ -138,11 +138,12 @@ export class Decider {
     const { call, isUsual, invalid, request } = command;
     if (request !== null) return this.#request(request);
     if (call === null || invalid !== null) return this.#refuse(refuseInvalid([invalid!]));
-    const busy = this.waiting.refusalOf(call === "lock" || call === "best" ? LOCK : OTHER);
+    const locks = call === "lock" || call === "best" || call === "cart";
+    const busy = this.waiting.refusalOf(locks ? LOCK : OTHER);
     if (busy !== null) return this.#refuse(busy);
     const caller = this.#caller;
     // A usual command is one of a selection.
-    const isOther = call === "best" || call === "extend";
+    const isOther = call === "best" || call === "extend" || call === "cart";
     if (!isUsual || caller === null || isOther) return this.#answer(call, command);
     return command.idempotencyKey === null
       ? this.#submit(call, command, caller)
@@ -237,7 +238,7 @@ const STRICT = "handling=strict";
 const LOCK = { method: "post", durable: true, yields: true };
 const OTHER = { method: "post", durable: true };
 /** Paths shed first under load. */
-const YIELDING = /\/(lock|best|check)\/?$/;
+const YIELDING = /\/(lock|best|cart|check)\/?$/;
 
 function isLimited(organization: OrganizationRow | undefined): boolean {
   if (organization === undefined) return true;

@@ -4,7 +4,14 @@ import { canBeStrict, type Route, takesIdempotencyKey } from "../api/route.ts";
 import { Access } from "../auth/access.ts";
 import type { QueryParameter } from "../api/validate.ts";
 import { BinaryProtocol } from "../commands/binary-protocol.ts";
-import { ANSWERS_FRAME, COMMANDS_FRAME, CREDIT, LIMITS, SOCKET_PATH } from "../commands/command.ts";
+import {
+  ANSWERS_FRAME,
+  CART_COMMAND,
+  COMMANDS_FRAME,
+  CREDIT,
+  LIMITS,
+  SOCKET_PATH,
+} from "../commands/command.ts";
 import { JsonProtocol } from "../commands/json-protocol.ts";
 import { REPLIES } from "../http/answers.ts";
 import { CHANGES, HEARTBEAT, SNAPSHOT, STREAM_PATH } from "../live/message.ts";
@@ -524,6 +531,7 @@ function commandChannel(schemas: Schemas): Channel {
     payload: { type: "string", contentEncoding: "binary" },
   });
   const credit = schemas.refer(CREDIT, "Credit");
+  schemas.refer(CART_COMMAND, "CartCommand");
   const commands = schemas.refer(COMMANDS_FRAME, "Command");
   const answers = schemas.refer(ANSWERS_FRAME, "CommandAnswer");
   return {

@@ -2,6 +2,7 @@
 import {
   BEST_REQUEST,
   type BestRequest,
+  CART,
   EXTENSION,
   type Extension,
   STATE_SELECTION,
@@ -10,6 +11,7 @@ import {
 import type { BestPlaces } from "../../engine/best.ts";
 import type { PartialLock } from "../../engine/best-effort.ts";
 import { BOOKING_COMMANDS, heldBy } from "../../engine/booking.ts";
+import { eventIdsOf } from "../../engine/cart.ts";
 import { type BookingKind, type CommandOf, COMMANDS } from "../../engine/commands.ts";
 import { SESSION_LENGTH_MAX } from "../../engine/constants.ts";
 import type { Engine, Outcome } from "../../engine/engine.ts";
@@ -18,6 +20,7 @@ import { withAlternatives } from "../../engine/queries/alternatives.ts";
 import {
   type BookedChoices,
   bookedFacts,
+  cartFacts,
   HOLD_SORTS,
   listHolds,
 } from "../../engine/queries/holds.ts";
@@ -29,6 +32,8 @@ import {
   BEST,
   BOOKED,
   bookedView,
+  CART_BOOKED,
+  cartView,
   DONE,
   EVENT_SUMMARY,
   EXTENDED,
@@ -40,7 +45,13 @@ import {
 import { PAGE_QUERY, pageAnswer, pageShape, rangeOf } from "../api/page.ts";
 import { type Route, route } from "../api/route.ts";
 import { Access } from "../auth/access.ts";
-import { bookingPath, extensionMeaning, meaningOf, meaningOfBest } from "../commands/command.ts";
+import {
+  bookingPath,
+  extensionMeaning,
+  meaningOf,
+  meaningOfBest,
+  meaningOfCart,
+} from "../commands/command.ts";
 import { problemsOf } from "../api/router.ts";
 import {
   type Answer,
@@ -80,7 +91,7 @@ export const BOOKING_ROUTES: readonly Route[] = [
   ...KINDS.map((kind) => (kind === "lock" ? lockRoute() : bookingRoute(kind))),
   route(BASE, "POST /api/private/v2.0/booking/best", {
     query: { eventId: EVENT_ID },
-    eventParameter: "eventId",
+    eventsOf: ({ eventId }) => [eventId],
     body: BEST_REQUEST,
     meaning: ({ eventId }, body) => meaningOfBest(eventId, body),
     yields: true,
@@ -89,6 +100,19 @@ export const BOOKING_ROUTES: readonly Route[] = [
     handle: ({ services: { engine }, caller, query: { eventId }, body }) => {
       const outcome = engine.submit({ kind: "best", caller, eventId, body });
       return bestAnswer(engine.state, eventId, outcome, true);
+    },
+  }),
+  route(BASE, "POST /api/private/v2.0/booking/cart", {
+    eventsOf: (_, body) => eventIdsOf(body),
+    body: CART,
+    meaning: (_, body) => meaningOfCart(body),
+    yields: true,
+    answers: { 200: CART_BOOKED },
+    problems: problemsOf("cart"),
+    handle: ({ services: { engine }, caller, body }) => {
+      const outcome = engine.submit({ kind: "cart", caller, body });
+      if (!isGranted(outcome)) return outcome;
+      return answer(200, cartView(cartFacts(engine.state, outcome.value)));
     },
   }),
   route(BASE, "POST /api/private/v2.0/booking/check", {
@@ -120,7 +144,7 @@ export const BOOKING_ROUTES: readonly Route[] = [
   }),
   route(BASE, "POST /api/private/v2.0/booking/extend", {
     query: { eventId: EVENT_ID },
-    eventParameter: "eventId",
+    eventsOf: ({ eventId }) => [eventId],
     body: EXTENSION,
     meaning: ({ eventId }, body) => extensionMeaning(eventId, body),
     answers: { 200: EXTENDED },
@@ -157,7 +181,7 @@ function readerOf() {
 function lockRoute(): Route {
   return route(BASE, `POST ${bookingPath("lock")}`, {
     query: { eventId: EVENT_ID, mode: MODE },
-    eventParameter: "eventId",
+    eventsOf: ({ eventId }) => [eventId],
     takesPrefer: true,
     body: COMMANDS.lock.members.body,
     readBody: readerOf(),
@@ -200,7 +224,7 @@ function bookingRoute(kind: Exclude<BookingKind, "lock">): Route {
   const takesPrefer = SHOWN.has(kind);
   return route(BASE, `POST ${bookingPath(kind)}`, {
     query: { eventId: EVENT_ID },
-    eventParameter: "eventId",
+    eventsOf: ({ eventId }) => [eventId],
     takesPrefer,
     body: COMMANDS[kind].members.body,
     readBody: readerOf(),

@@ -304,7 +304,7 @@ export const LEGACY_BOOKING_ROUTES: readonly Route[] = [
 function bookingRoute(kind: Kind): Route {
   return route(LEGACY, `POST /api/private/v1.0/booking/${kind}`, {
     query: { id: EVENT_ID },
-    eventParameter: "id",
+    eventsOf: ({ id }) => [id],
     body: BOOKED,
     // A key has three labels: a thousand long ones take more than the ids of v2.
     bodyBytesMax: BODY_BYTES.keys,

@@ -73,6 +73,28 @@ export async function bookings(world) {
       isTrue(await call("unlock", [one, two]));
     },
   );
+  await step("a cart makes several calls at once, or none of them", async () => {
+    const item = (verb, ids, more) => ({ eventId: show.id, call: verb, ...seats(ids), ...more });
+    const cart = (...items) => api.post("/booking/cart", { sessionId: "ann", items });
+    const held = done(await cart(item("lock", [one]), item("lock", [two]), item("block", [three])));
+    assert.deepEqual(
+      held.items.map(({ eventId, seats: [seat] }) => [eventId, seat.state, seat.fence]),
+      ["LOCKED", "LOCKED", "BLOCKED"].map((state) => [show.id, state, held.sequence]),
+    );
+    const refused = await cart(item("unlock", [one]), item("lock", [two]));
+    const field = "items[1].seats[0].id";
+    const errors = [{ field, rejectedValue: two, code: "HELD_BY_THIS_SESSION" }];
+    problem(refused, 400, "INVENTORY_NOT_AVAILABLE", errors);
+    await inState(api, show.id, [one, two], "LOCKED");
+    const late = { ifSequence: held.sequence - 1 };
+    const stale = [
+      { field: "items[0].ifSequence", rejectedValue: late.ifSequence, code: "CHANGED" },
+    ];
+    problem(await cart(item("unlock", [one], late)), 409, "CHANGED", stale);
+    const { fence } = held.items[0].seats[0];
+    done(await cart(item("unlock", [one, two], { fence }), item("unblock", [three])));
+    await inState(api, show.id, [one, two, three], "ACTIVE");
+  });
   await step("the holds of a session are listed, and the figures count them", async () => {
     isTrue(await call("lock", [three, four], ann));
     const [hold] = page(await api.get(`/events/${show.id}/holds/?sessionId=ann`), { total: 1 });

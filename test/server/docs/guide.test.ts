@@ -69,13 +69,16 @@ interface Order {
 }
 type Book = (url: string, order: Order) => Promise<unknown>;
 
-/** The function of the page about retries. */
-async function bookOfTheGuide(): Promise<Book> {
-  const page = readFileSync(`${GUIDE}/retries.md`, "utf8");
-  const [, code = ""] = /<!-- test: [^>]*-->\n```js\n([^]*?)```/.exec(page) ?? [];
-  const source = `data:text/javascript,${encodeURIComponent(`${code}\nexport { book };`)}`;
-  return ((await import(/* @vite-ignore */ source)) as { book: Book }).book;
+/** A function in the code of a page of the guide. */
+async function functionOf<Of>(file: string, name: string): Promise<Of> {
+  const page = readFileSync(`${GUIDE}/${file}`, "utf8");
+  const blocks = page.matchAll(/<!-- test: [^>]*-->\n```js\n([^]*?)```/g);
+  const code = Array.from(blocks, ([, block]) => block!).find((block) => block.includes(name));
+  const source = `data:text/javascript,${encodeURIComponent(`${code}\nexport { ${name} };`)}`;
+  return ((await import(/* @vite-ignore */ source)) as Record<string, Of>)[name]!;
 }
+
+const bookOfTheGuide = () => functionOf<Book>("retries.md", "book");
 
 interface Shop {
   readonly url: string;
@@ -89,10 +92,7 @@ type HoldBest = (
 ) => Promise<Readonly<Record<string, unknown>>>;
 
 test("the code of the guide holds places together, else near each other, else says how many", async () => {
-  const page = readFileSync(`${GUIDE}/holds.md`, "utf8");
-  const [, code = ""] = /<!-- test: [^>]*-->\n```js\n([^]*?)```/.exec(page) ?? [];
-  const source = `data:text/javascript,${encodeURIComponent(`${code}\nexport { holdBest };`)}`;
-  const { holdBest } = (await import(/* @vite-ignore */ source)) as { holdBest: HoldBest };
+  const holdBest = await functionOf<HoldBest>("holds.md", "holdBest");
   const { base, server } = await Listening.start();
   const { key, eventId } = server.a;
   const shop = { url: base, key, eventId };
@@ -101,6 +101,36 @@ test("the code of the guide holds places together, else near each other, else sa
   const { together, free } = await holdBest(shop, "eve", { quantity: 50 });
   expect(free).toBeGreaterThanOrEqual(Number(together));
   await expect(holdBest(shop, "eve", { quantity: 51 })).rejects.toThrow("not valid");
+});
+
+interface Night {
+  readonly eventId: string;
+  readonly seats: readonly number[];
+  readonly sequence?: number;
+}
+type HoldPackage = (shop: Shop, sessionId: string, nights: readonly Night[]) => Promise<object>;
+
+test("the code of the guide holds a package of nights whole, or says what is refused", async () => {
+  const holdPackage = await functionOf<HoldPackage>("holds.md", "holdPackage");
+  const { base, server } = await Listening.start();
+  const { a, world, engine } = server;
+  const shop = { url: base, key: a.key, eventId: a.eventId };
+  const late = world.createEvent(a.caller, a.schemaId);
+  const assignmentId = world.createPrice("Late", late, a.caller);
+  const seat = a.labels.idOf("A1");
+  const body = { seats: [{ objectId: seat, assignmentId }], groupOfSeats: [] };
+  world.must("assignPrices", a.caller, { eventId: late, body });
+  const nights = [a.eventId, late].map((eventId) => ({
+    eventId,
+    seats: [seat],
+    sequence: engine.state.sequenceOf(engine.state.catalog.events.get(eventId)!),
+  }));
+  expect(await holdPackage(shop, "ann", nights)).toMatchObject({
+    items: [{ seats: [{ state: "LOCKED" }] }, { seats: [{ state: "LOCKED" }] }],
+  });
+  expect(await holdPackage(shop, "bob", nights)).toEqual({
+    refused: ["items[0].ifSequence CHANGED", "items[1].ifSequence CHANGED"],
+  });
 });
 
 /** A server that answers with these statuses in turn, or breaks the connection for 0. */

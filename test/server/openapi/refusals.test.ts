@@ -325,10 +325,10 @@ test("metrics are refused with ACCESS_DENIED without their token", async () => {
   expect((await server.call("GET", "/metrics")).body.errorCode).toBe("ACCESS_DENIED");
 });
 
-/** Those of a selection: `server/routes/best.test.ts` has the refusals of the other one. */
+/** Those of a selection: `best.test.ts` and `cart.test.ts` have the refusals of the others. */
 const booking = guarded.filter(
   ({ route }) =>
-    route.eventParameter !== undefined && !route.isLegacy && !route.path.endsWith("/best"),
+    route.eventsOf !== undefined && !route.isLegacy && !/\/(best|cart)$/.test(route.path),
 );
 /** Calls with a guard on the prices shown to the buyer. */
 const isGuarded = new Set(["lockSeats", "sellSeats", "sellDirectly"]);
