@@ -741,11 +741,16 @@ test("right logins beside a flood of guesses from 300 networks and one /64 all s
   expect(statuses).toEqual(Array.from({ length: 10 }, () => 200));
   // An office opens its doors.
   const desks = await Promise.all(Array.from({ length: 50 }, () => listening.connection()));
-  const before = checked();
-  const atOnce = desks.map((desk) => desk.statusOf(loginRequest(CLERK, PASSWORD, HOME)));
+  // From the first answer on: until the desks arrive, all turns are those of strangers.
+  const atAnswers: number[] = [];
+  const atOnce = desks.map(async (desk) => {
+    const status = await desk.statusOf(loginRequest(CLERK, PASSWORD, HOME));
+    atAnswers.push(checked());
+    return status;
+  });
   expect(await Promise.all(atOnce)).toEqual(Array.from({ length: 50 }, () => 200));
   // Every second turn is theirs, and one may have begun: two seconds, at 20 ms for each check.
-  expect(checked() - before).toBeLessThanOrEqual(2 * 50 + 1);
+  expect(atAnswers.at(-1)! - atAnswers[0]!).toBeLessThanOrEqual(2 * 49 + 1);
 });
 
 const BAD_BODIES: readonly (readonly [string, unknown, number])[] = [
