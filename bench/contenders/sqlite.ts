@@ -1,6 +1,6 @@
 /** SQLite behind fastify, inside the service's process: one synced transaction per request. */
-import Database from "better-sqlite3";
 import path from "node:path";
+import { Sqlite } from "../../persistence/disk/sqlite.ts";
 import type { BookingKind } from "../load/wire.ts";
 import type { DatabaseServer } from "./fastify.ts";
 import { type Booking, FREE, MOVES, STATES, type Store } from "./store.ts";
@@ -15,7 +15,7 @@ create table seats (
 ) without rowid`;
 
 export function openSqlite(file: string): Store {
-  const database = new Database(file);
+  const database = new Sqlite(file);
   database.pragma("journal_mode = WAL");
   database.pragma("synchronous = FULL");
   const update = database.prepare<[number, string | null, string, number, number, number, string]>(`
@@ -50,7 +50,7 @@ export const SQLITE: DatabaseServer = {
   missing: () => null,
   start: async (folder) => {
     const address = path.join(folder, "seats.sqlite");
-    const database = new Database(address);
+    const database = new Sqlite(address);
     database.exec(SCHEMA);
     const insert = database.prepare("insert into seats (event_id, seat_id) values (?, ?)");
     const count = database.prepare<[string], { state: number; seats: number }>(

@@ -15,7 +15,8 @@ export function sqlitePackage(node: string): string {
   return isNodeApi ? "better-sqlite3-node-api" : "better-sqlite3";
 }
 
-const Sqlite = loadSqlite();
+/** The package that fits this Node. */
+export const Sqlite: typeof Database = loadSqlite();
 
 /** @throws Error with the remedy, when the binary is missing or is that of another Node. */
 function loadSqlite(): typeof Database {
