@@ -12,6 +12,7 @@ import {
   type Transfers,
 } from "./limits.ts";
 import {
+  asciiOrBytes,
   type Named,
   OpenSocket,
   type Peer,
@@ -76,13 +77,13 @@ const ASKED_SHARE = 1 / 64;
  * of it and says with `onWritable` from where to continue.
  */
 function writeAnswer(socket: AnswerSocket, answer: Answer, outgoing: Outgoing): Uint8Array | null {
-  const { status, body } = answer;
+  const { status } = answer;
   const { method, isLast, answerId } = outgoing;
   writeHead(socket, answer, isLast);
   if (answerId !== "") socket.writeHeader(REQUEST_ID_NAME, answerId);
   if (isLast && endLast(socket, answer, outgoing)) return null;
   if (method === "head" && status !== 204) {
-    socket.writeHeader("Content-Length", String(answer.length ?? lengthOf(body)));
+    socket.writeHeader("Content-Length", String(answer.length ?? lengthOf(answer.body)));
     socket.endWithoutBody();
     return null;
   }
@@ -90,6 +91,7 @@ function writeAnswer(socket: AnswerSocket, answer: Answer, outgoing: Outgoing): 
     socket.endWithoutBody();
     return null;
   }
+  const body = asciiOrBytes(answer.body);
   // A socket that is full is noticed after a few tiny answers, which take little memory.
   const isUnasked = body.length <= TINY_LENGTH_MAX && Math.random() > ASKED_SHARE;
   if (isUnasked) {
@@ -119,7 +121,7 @@ function endLast(
   }
   const isHead = method === "head";
   if (isCutOff || (!isHead && status !== 204 && body.length <= SHORT_LENGTH_MAX)) {
-    socket.end(isHead ? "" : body, true);
+    socket.end(isHead ? "" : asciiOrBytes(body), true);
     return true;
   }
   socket.pause();
@@ -238,11 +240,12 @@ class EventStream implements Peer, Transfer {
   send(message: string | Uint8Array): boolean {
     const socket = this.#socket;
     if (socket === null) return true;
+    const bytes = asciiOrBytes(message);
     let hasLeft = false;
-    socket.cork(() => (hasLeft = socket.write(message)));
+    socket.cork(() => (hasLeft = socket.write(bytes)));
     if (hasLeft && this.heldBytes === 0) return true;
     if (hasLeft) this.#left();
-    else this.#wait(message.length);
+    else this.#wait(bytes.length);
     return hasLeft;
   }
 

@@ -11,10 +11,20 @@ export interface LibrarySocket {
   send(message: string | Uint8Array, isBinary: boolean): number;
   getBufferedAmount(): number;
   /** Sends a close frame. Calls `close` of the behavior. */
-  end(code: number, reason: string): void;
+  end(code: number, reason: string | Uint8Array): void;
   /** Closes the connection at once. Calls `close` of the behavior. */
   close(): void;
   getUserData(): Named;
+}
+
+/**
+ * uWS on Node 24 writes a string of Latin-1 as one byte a character, which is not UTF-8
+ * beyond ASCII. Bytes leave as they are.
+ * @returns ASCII as it is, any other text as bytes of UTF-8. Cost: O(length), copied beyond ASCII.
+ */
+export function asciiOrBytes(text: string | Uint8Array): string | Uint8Array {
+  if (typeof text !== "string" || Buffer.byteLength(text) === text.length) return text;
+  return Buffer.from(text);
 }
 
 /** The library copies the members of what it is given, so it is given the socket as a member. */
@@ -195,7 +205,7 @@ export class OpenSocket implements Peer, Transfer {
 
   send(message: string | Uint8Array, isBinary: boolean): boolean {
     const library = this.#library;
-    if (library === null || library.send(message, isBinary) === 1) return true;
+    if (library === null || library.send(asciiOrBytes(message), isBinary) === 1) return true;
     const waitingBytes = library.getBufferedAmount();
     if (waitingBytes === 0) return true;
     this.#sockets.answers.end(this);
@@ -240,7 +250,7 @@ export class OpenSocket implements Peer, Transfer {
   }
 
   #end({ code, reason }: Ending): void {
-    this.#library?.end(code, reason);
+    this.#library?.end(code, asciiOrBytes(reason));
   }
 
   abandon(): void {
