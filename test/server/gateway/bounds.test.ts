@@ -18,6 +18,7 @@ import type { Peer } from "../../../server/http/sockets.ts";
 import { requestOf } from "../../support/answers/exchange.ts";
 import { GatewayStage, until } from "../../support/gateway/stage.ts";
 import { TEST_SECRET, TestServer } from "../../support/server.ts";
+import { byCore } from "../wire/shapes.ts";
 
 /** The engine's end of a link to a gateway that reads or does not. */
 function newLink(reads: boolean) {
@@ -204,7 +205,7 @@ test("calls with more keys, events and texts than handles arrive as they were se
   fc.assert(property);
 });
 
-test("a request with a long query or header goes over HTTP, and the link stays", async () => {
+test("a request with a long query or header goes over HTTP if the library takes it, and the link stays", async () => {
   const stage = await GatewayStage.start();
   const { link } = stage.gateway;
   await stage.lock("s", ["A1"]);
@@ -213,8 +214,19 @@ test("a request with a long query or header goes over HTTP, and the link stays",
   const long = "%7F".repeat(12_000);
   const body = { ...stage.server.selection("s", "A2"), padding: " ".repeat(30_000) };
   const { status } = await stage.post(`${target}&unknown=${long}`, body);
-  expect([status, link.isOpen, link.requests]).toEqual([200, true, requests]);
+  expect([status, link.isOpen, link.requests]).toEqual([byCore(200, 431), true, requests]);
   const prefer = { prefer: "return=minimal; ".repeat(500) };
-  expect((await stage.lock("s", ["A3"], prefer)).status).toBe(200);
+  expect((await stage.lock("s", ["A3"], prefer)).status).toBe(byCore(200, 431));
   expect([link.isOpen, link.requests]).toEqual([true, requests]);
+});
+
+test("head of almost 4 KiB with a long body → booked over the link", async () => {
+  const stage = await GatewayStage.start();
+  const { link } = stage.gateway;
+  await stage.lock("s", ["A1"]);
+  const { requests } = link;
+  const body = { ...stage.server.selection("s", "A2"), padding: " ".repeat(30_000) };
+  const target = `${stage.server.bookingPath("lock")}&unknown=${"%7F".repeat(1_150)}`;
+  const { status } = await stage.post(target, body);
+  expect([status, link.isOpen, link.requests]).toEqual([200, true, requests + 1]);
 });

@@ -8,6 +8,7 @@ import { headOf } from "../../support/gateway/raw.ts";
 import { GatewayStage, sendTo, until } from "../../support/gateway/stage.ts";
 import { V2 } from "../../support/server.ts";
 import { BINARY_PROTOCOL, CommandClient, JSON_PROTOCOL, SOCKET_PATH } from "../commands/client.ts";
+import { byCore } from "../wire/shapes.ts";
 
 test.each([
   ["GET", "/openapi.json"],
@@ -31,11 +32,12 @@ test.each([
   expect(plain(through)).toEqual(plain(straight));
 });
 
+/** Later cores of the library end at 4 KiB, in the gateway as in the engine. */
 test("a HEAD that is too long for the engine alone gets the engine's answer", async () => {
   const stage = await GatewayStage.start();
   const target = `${V2}/events/?name=${"x".repeat(135_000)}`;
   for (const method of ["GET", "HEAD"]) {
-    expect((await stage.send({ method, target })).status).toBe(505);
+    expect((await stage.send({ method, target })).status).toBe(byCore(505, 431));
   }
 });
 

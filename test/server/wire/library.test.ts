@@ -19,10 +19,15 @@ interface Facts {
   /** Bytes above 0x7f that are trimmed like blanks. */
   readonly trimmed: readonly string[];
   readonly unmasked: string;
+  /** The status of a whole head of more than 4 KiB in one segment. */
+  readonly longHead: string;
+  /** How a string of Latin-1 leaves. */
+  readonly beyondAscii: "utf8" | "latin1";
 }
 
 const LATER = ["adoptSocket", "collectBody", "getRemotePort", "onDataV2"];
 const REQUEST = "GET /abcdefghij?x=1 HTTP/1.1\r\nHost: x\r\n\r\n";
+const TEXT = "Théâtre";
 const HIGH_BYTES = ["80", "a0", "ff"];
 /** From the first byte after the method up to the end of the line. */
 const WITHIN_LINE = Array.from({ length: 26 }, (_, i) => i + 4);
@@ -36,8 +41,16 @@ const OF_2024: Facts = {
   twoLengths: "200",
   trimmed: TRIMMED,
   unmasked: "taken",
+  longHead: "200",
+  beyondAscii: "utf8",
 };
-const OF_2026: Facts = { ...OF_2024, later: LATER, segments: [], twoHosts: "400" };
+const OF_2026: Facts = {
+  ...OF_2024,
+  later: LATER,
+  segments: [],
+  twoHosts: "400",
+  longHead: "431",
+};
 const OWN: Facts = {
   later: LATER,
   segments: [],
@@ -45,9 +58,15 @@ const OWN: Facts = {
   twoLengths: "400",
   trimmed: [],
   unmasked: "closed without a code",
+  longHead: "431",
+  beyondAscii: "utf8",
 };
 /** By version of the interface for addons: Node 20, 22, 24. */
-const BY_MODULES: Readonly<Record<string, Facts>> = { 115: OF_2024, 127: OF_2026, 137: OF_2026 };
+const BY_MODULES: Readonly<Record<string, Facts>> = {
+  115: OF_2024,
+  127: OF_2026,
+  137: { ...OF_2026, beyondAscii: "latin1" },
+};
 const FACTS =
   process.env["FRONTROW_LIBRARY"] === "own" ? OWN : BY_MODULES[process.versions.modules]!;
 
@@ -62,6 +81,7 @@ beforeAll(async () => {
   app.ws("/socket", {
     message: (socket, message, isBinary) => void socket.send(message, isBinary),
   });
+  app.get("/text", (res) => void res.end(TEXT));
   app.any("/*", (res, req) => {
     for (let own: unknown = res; own !== null; own = Object.getPrototypeOf(own)) {
       for (const name of Object.getOwnPropertyNames(own)) functions.add(name);
@@ -168,6 +188,26 @@ test("two hosts and two lengths get what SECURITY.md says", async () => {
   expect(await withHeaders("Host: x", "Host: y")).toBe(FACTS.twoHosts);
   const lengths = ["Content-Length: 0", "Content-Length: 2"];
   expect(await withHeaders("Host: x", ...lengths)).toBe(FACTS.twoLengths);
+});
+
+test("a head of more than four kibibytes in one segment gets what SECURITY.md says", async () => {
+  const head = (bytes: number) => {
+    const lines = ["GET / HTTP/1.1", "Host: x", "X-Value: "];
+    const before = lines.join("\r\n");
+    return `${before}${"a".repeat(bytes - before.length - 4)}\r\n\r\n`;
+  };
+  expect(await statusOf(head(4_096))).toBe("200");
+  expect(await statusOf(head(4_097))).toBe(FACTS.longHead);
+});
+
+test("a string of Latin-1 leaves in the encoding that SECURITY.md says", async () => {
+  const socket = await opened();
+  socket.write("GET /text HTTP/1.1\r\nHost: x\r\n\r\n");
+  const answer = (await next(socket))!;
+  socket.destroy();
+  expect(answer.subarray(answer.indexOf("\r\n\r\n") + 4)).toEqual(
+    Buffer.from(TEXT, FACTS.beyondAscii),
+  );
 });
 
 test("bytes above 0x7f around a value are trimmed where SECURITY.md says so", async () => {

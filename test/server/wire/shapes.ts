@@ -27,8 +27,8 @@ export const HAS_LATER_CORE =
 
 type Shape = readonly [request: string, status: number];
 
-/** The status of its answer: a core of 2024 sees what it takes for the next request first. */
-const byCore = (of2024: number, later: number) => (HAS_LATER_CORE ? later : of2024);
+/** A status of the library: a core of 2024 sees what it takes for the next request first. */
+export const byCore = (of2024: number, later: number) => (HAS_LATER_CORE ? later : of2024);
 
 /** The request, and the status of its answer; 0 when it may have none. */
 const WITH_LENGTH: Readonly<Record<string, Shape>> = {
