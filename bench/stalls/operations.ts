@@ -195,6 +195,12 @@ const EVENT_OPERATIONS: readonly Operation[] = [
   operation(`POST ${V2}/booking/cart`, `50 items with ${SEATS_BOOKED} seats`, (stage) => ({
     body: { sessionId: "cart", items: cartItems(stage) },
   })),
+  operation(`POST ${V2}/booking/cart`, "all that a session holds", ({ events }) => ({
+    body: {
+      sessionId: "cart",
+      items: [{ eventId: events.at(-1)!.id, call: "unlock", all: true }],
+    },
+  })),
   legacyBooking("lock"),
   legacyBooking("unlock"),
   legacyBooking("lock"),
