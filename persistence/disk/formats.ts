@@ -15,9 +15,9 @@ interface Format {
 }
 
 export const FORMATS = {
-  store: { name: "store", version: 3, oldest: 1 },
+  store: { name: "store", version: 2, oldest: 1 },
   log: { name: "log", version: 1, oldest: 1 },
-  record: { name: "log record", version: 3, oldest: 1 },
+  record: { name: "log record", version: 2, oldest: 1 },
   snapshot: { name: "snapshot", version: 1, oldest: 1 },
   image: { name: "snapshot image", version: 2, oldest: 1 },
   trail: { name: "audit trail", version: 2, oldest: 1 },
