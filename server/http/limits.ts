@@ -34,7 +34,7 @@ export const BODY_VALUES = {
   /** A thumbnail of numbers. */
   schema: 128 * KIBIBYTE + 64,
 } as const;
-/** Limits of calls with lists of prices, zones or assignments. */
+/** Limits of carts, and of calls with lists of prices, zones or assignments. */
 export const OF_LISTS = { bodyBytesMax: BODY_BYTES.list, bodyValuesMax: BODY_VALUES.list };
 
 // The body budget.

@@ -64,7 +64,7 @@ import {
 } from "../http/answers.ts";
 import { SelectionReader } from "../http/selection-reader.ts";
 import { EVENT_ID, readEvent, UUID_ID } from "./handling.ts";
-import { BODY_BYTES } from "../http/limits.ts";
+import { BODY_BYTES, OF_LISTS } from "../http/limits.ts";
 
 const BASE = {
   tag: "Booking",
@@ -103,6 +103,7 @@ export const BOOKING_ROUTES: readonly Route[] = [
     },
   }),
   route(BASE, "POST /api/private/v2.0/booking/cart", {
+    ...OF_LISTS,
     eventsOf: (_, body) => eventIdsOf(body),
     body: CART,
     meaning: (_, body) => meaningOfCart(body),

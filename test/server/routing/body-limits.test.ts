@@ -97,13 +97,14 @@ test.each(bodied.filter((route) => !isOpen(route)).map((route) => [endpointOf(ro
   },
 );
 
-test("booking and check take 128 KiB, prices and assignments 256 KiB", () => {
+test("booking and check take 128 KiB, carts, prices and assignments 256 KiB", () => {
   const limit = (path: RegExp) => [
     ...new Set(
       bodied.filter((one) => path.test(one.path)).map((one) => limitsOf(one).bodyBytesMax),
     ),
   ];
-  expect(limit(/v2.0\/booking\//)).toEqual([128 * KIB]);
+  expect(limit(/v2.0\/booking\/(?!cart)/)).toEqual([128 * KIB]);
+  expect(limit(/v2.0\/booking\/cart/)).toEqual([256 * KIB]);
   expect(limit(/prices\/|assignments\/|pricing_zones\//)).toEqual([256 * KIB, 64 * KIB]);
   // A price of v1 comes alone.
   expect(limit(/v1.0\/prices\//)).toEqual([64 * KIB]);
