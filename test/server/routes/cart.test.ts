@@ -348,3 +348,33 @@ test("the JSON socket answers with the body of HTTP, and shares its keys", async
   const overHttp = await nights.send({ sessionId: "ann", items }, { headers });
   expect(overHttp.body).toEqual(granted!.body);
 });
+
+test("an item that cannot be had → the code of its call, in front of the item", async () => {
+  const nights = new Nights();
+  const { server, first, second } = nights;
+  await server.book("block", null, "A1");
+  await server.book("lock", "ann", "A2");
+  await server.book("directsale", null, "A3");
+  const rules = `${V2}/events/${second}/rules`;
+  const limit = { heldPerSession: 1 };
+  await server.call("PUT", rules, { key: server.a.key, body: limit });
+  const [seat] = nights.item("lock", first, "A4").seats!;
+  const wanted = { eventId: first, call: "lock" };
+  const refused: readonly (readonly [string, object])[] = [
+    ["BLOCKED", nights.item("lock", first, "A1")],
+    ["ACTIVE", nights.item("sale", first, "A4")],
+    ["HELD_BY_THIS_SESSION", nights.item("lock", first, "A2")],
+    ["NOT_FOUND", { ...wanted, seats: [{ id: 999_999 }] }],
+    ["NO_PRICE", nights.item("lock", second, "B1")],
+    ["INSUFFICIENT_CAPACITY", nights.item("lock", first, "Pit:1000")],
+    ["STALE_FENCE", { ...nights.item("revertsale", first, "A3"), fence: 1 }],
+    ["PRICE_CHANGED", { ...wanted, seats: [seat], priceIds: { [seat!.id]: 1 } }],
+    ["HELD_LIMIT", nights.item("lock", second, "A1", "A2")],
+  ];
+  for (const [code, item] of refused) {
+    const { status, body } = await nights.send({ sessionId: "ann", items: [item] });
+    expect([code, status, body.errorCode]).toEqual([code, 400, "INVENTORY_NOT_AVAILABLE"]);
+    expect(body.errors[0]).toMatchObject({ code });
+    expect(body.errors[0]!.field).toMatch(/^items\[0\]\./);
+  }
+});

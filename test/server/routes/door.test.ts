@@ -342,6 +342,9 @@ test("a lock at a door → asks for the token, over HTTP, v1 and a dry run", asy
   expect((await call("POST", best, two)).body).toMatchObject({
     errors: [{ field: "quantity", code: "VISITOR_LIMIT" }],
   });
+  const item = { eventId: server.a.eventId, call: "lock", ...server.selection("S", "A2", "A3") };
+  const cart = await call("POST", `${V2}/booking/cart`, { items: [{ ...item, admission: token }] });
+  expect(cart.body).toMatchObject({ errors: [{ code: "VISITOR_LIMIT" }] });
   expect((await call("POST", best, { ...two, quantity: 1 })).status).toBe(200);
 });
 
@@ -401,6 +404,18 @@ test.each(UNFIT)(
     const check = `${V2}/booking/check?${event}&call=lock`;
     expectProblem(await lock({ admission: token }, check), { ...refusal, path });
     expectProblem(await lock({ admission: token }, `${path}?${event}&mode=best-effort`), refusal);
+    const cart = {
+      items: [{ eventId: server.a.eventId, call: "lock", ...server.selection("S", "A1") }],
+    };
+    const [item] = cart.items;
+    expectProblem(
+      await call("POST", `${V2}/booking/cart`, { items: [{ ...item, admission: token }] }),
+      { ...refusal, errors: [`items[0].admission ${code}`] },
+    );
+    expectProblem(await call("POST", `${V2}/booking/cart`, cart), {
+      status: 403,
+      errorCode: "ADMISSION_REQUIRED",
+    });
     const wish = { sessionId: "S", quantity: 1, admission: token };
     expectProblem(await call("POST", `${V2}/booking/best?${event}`, wish), refusal);
   },
