@@ -201,16 +201,11 @@ export class Model {
     const before = requests.map(
       ({ event }) => [event, cloneEvent(this.events.get(event)!)] as const,
     );
-    // After a refusal, `sequence` is that of an earlier record, maybe of a lock.
-    const isKnown = before.some(([, event]) =>
-      holdsOf(event).some(({ fence }) => fence === sequence),
-    );
-    const number = isKnown ? sequence + 0.5 : sequence;
     for (const [i, request] of requests.entries()) {
       const answer =
         request.word === "extend"
           ? this.extend(request, nowMs)
-          : this.book(request, nowMs, number, false);
+          : this.book(request, nowMs, sequence, false);
       if (answer.answer === "true") continue;
       for (const [event, copy] of before) this.events.set(event, copy);
       return { ...answer, refused: answer.refused.map((one) => at(i, one)) };

@@ -12,7 +12,8 @@ import type { Random } from "./random.ts";
 export interface Twin {
   /**
    * The required answer; without it any answer is right.
-   * @param sequence - Of the last record written by the request.
+   * @param sequence - Of the last record written by the request; of a refused one, the number that
+   * its record would have had.
    */
   readonly expect?: (model: Model, nowMs: number, sequence: number) => Answer;
   /** Further changes by a granted request; `value` is the answer of the engine. */
@@ -92,7 +93,7 @@ export function ask(
   const { expect, effect } = twin?.(engine.state) ?? {};
   const nowMs = engine.nowMs();
   const outcome = submit(command);
-  const { sequence } = engine;
+  const sequence = engine.sequence + (outcome.refused === Result.OK ? 0 : 1);
   const act = (model: Model): Acted => {
     const events = scopeOf(model, command);
     for (const eventId of events) model.expire(eventId, nowMs);
