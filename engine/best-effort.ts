@@ -26,7 +26,7 @@ import {
 import { UUID_KEY } from "./schema.ts";
 import type { State } from "./state.ts";
 
-/** What was locked, in the form of a selection, and why the other objects were not. */
+/** Locked objects as a selection, and the errors of the others. */
 export interface PartialLock {
   readonly seats: readonly SeatChoice[];
   readonly groupOfSeats: readonly SeatChoice[];

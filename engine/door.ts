@@ -105,7 +105,7 @@ export function visitorFacts(
   };
 }
 
-// What happens by itself.
+// Steps by time, without a request.
 
 const SYSTEM: Actor = { kind: ActorKind.SYSTEM, id: 0 };
 /** Visitors of one record. */
@@ -295,7 +295,7 @@ export const DOOR_COMMANDS = {
     },
   }),
 
-  /** Who is invited is inside from now on; who is inside stays so. */
+  /** Lets an invited visitor in; a visitor inside stays so. */
   enterDoor: command({
     isInternal: true,
     members: { eventId: UUID_KEY, entry: ENTRY },

@@ -104,7 +104,7 @@ export interface AdmissionToken {
   readonly isSigned: boolean;
 }
 
-/** What is derived for a door from a secret that the engine does not know. */
+/** Keys and tokens of a door, derived outside of the engine from its secret. */
 export interface DoorKeys {
   /** 32 bytes. */
   seedOf(doorId: number): Uint8Array;

@@ -123,7 +123,7 @@ export type DoorStep =
   | { readonly act: typeof DoorAct.JOIN; readonly visitor: number; readonly entry: Uint8Array }
   /** The door opens. `seed` has 32 bytes; `order` has the drawn visitors, the first place first. */
   | { readonly act: typeof DoorAct.OPEN; readonly seed: Uint8Array; readonly order: Uint32Array }
-  /** Who waits at the places up to `through` is invited until then, in milliseconds since 1970. */
+  /** Invites the places up to `through`, until then in milliseconds since 1970. */
   | { readonly act: typeof DoorAct.INVITE; readonly through: number; readonly untilMs: number }
   /** `seconds` is how long the admission lasts, and `untilMs` when it ends. */
   | {

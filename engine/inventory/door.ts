@@ -249,7 +249,7 @@ export class Door implements Scalars {
     return Math.floor((timeMs - this.rateStartMs) / SECOND_MS) + 1;
   }
 
-  /** How many may be invited now, by the rate and the room inside; 0 once a second has invited. */
+  /** Invitations due now, by the rate and the room inside; 0 once a second has invited. */
   allowance(timeMs: number): number {
     const { perMinute, maxInside } = this.row;
     const second = this.secondAt(timeMs);

@@ -137,7 +137,7 @@ export interface BestHold {
   readonly groupOfSeats: readonly SeatChoice[];
 }
 
-/** What could be locked of a selection. */
+/** Lockable part of a selection. */
 export interface PartialHold extends Omit<BestHold, "together"> {
   /** In the order of the selection. */
   readonly seats: readonly HeldSeat[];
