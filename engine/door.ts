@@ -245,8 +245,8 @@ export const DOOR_COMMANDS = {
   /**
    * Opens a door whose time has come.
    *
-   * @returns INVALID_STATUS_TRANSITION before that, once it is open, and for an order that lacks
-   * who joined since.
+   * @returns INVALID_STATUS_TRANSITION too early, on an open door, and for an order without the
+   * latest visitors.
    * Cost: O(visitors).
    */
   openDoor: command({

@@ -161,8 +161,8 @@ export class Dispatch implements Front<Match>, CommandFront {
   }
 
   /**
-   * Answers a request of which nothing was carried out, without waiting for the log: on a host that
-   * has lost the majority of its cluster, that would take as long as the loss.
+   * Answers a request without effect, and without waiting for the log: a host outside of the
+   * majority of its cluster would wait as long as the loss.
    */
   #leaveNow(exchange: Exchange<Match>, answer: Answer): void {
     const durationMs = performance.now() - exchange.startedMs;

@@ -147,8 +147,8 @@ export class Holds {
 
   /**
    * Seats and places held by the session, counted up to `most`.
-   * Cost: O(holds that are counted); O(slots) for the first question about a session, which makes
-   * an index. From then on a lock and the end of its hold take half a microsecond more.
+   * Cost: O(counted holds); O(slots) for the first question about a session, to make the index.
+   * From then on a lock and the end of its hold take half a microsecond more.
    */
   heldBy(session: string, most: number): number {
     let held = 0;
@@ -173,7 +173,7 @@ export class Holds {
     return this.#sessions.of(session);
   }
 
-  /** Of the inventory's holds those that have not ended, and those that the draft opened. */
+  /** Open holds of the inventory and of the draft. */
   *#draftedOf(session: string, { origin, length, slots }: HoldsUndo): Generator<number, void> {
     if (origin.#sessions === null) {
       const lists = new SessionLists();

@@ -451,8 +451,8 @@ export class HistoryKeeper {
   }
 
   /**
-   * The last record that was read. After a failure the last one in the archive, with which reading
-   * begins again; null before the first reading.
+   * The last record read. After a failure the last one in the archive, as reading begins again
+   * there; null before the first reading.
    */
   get read(): number | null {
     return this.#history?.tail.sequence ?? this.#archived;

@@ -149,7 +149,7 @@ function loadPartitions(
   return sequences;
 }
 
-/** A door that nobody has joined may be newer than its image, which then has none. */
+/** A door without visitors may be newer than its image, and missing in it. */
 function loadDoor(
   state: State,
   { partition, door: row }: EventRow,

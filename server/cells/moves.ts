@@ -435,8 +435,8 @@ function takenIn(partition: Partition, wanted: typeof SOLD | typeof BLOCKED): Ta
 }
 
 /**
- * A hash of the states, prices, fences and holds of an inventory, without times of changes and
- * starts of holds, which a clock that is behind moves.
+ * A hash of the states, prices, fences and holds of an inventory. Times of changes and starts of
+ * holds are left out: a clock behind the other one moves them.
  * Cost: O(seats + n log n) in the holds.
  */
 function digestOf(partition: Partition): string {

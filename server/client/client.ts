@@ -504,7 +504,7 @@ export interface Best {
   readonly groupOfSeats: readonly Area[];
 }
 
-/** What could be locked of a request, and why it was not the rest. */
+/** Locked part of a request, and the errors of the rest. */
 export interface PartialLock {
   /** The number of the hold. */
   readonly sequence: number;

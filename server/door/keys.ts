@@ -1,7 +1,6 @@
 /**
- * What is derived for the doors of events from the master secret: the seed of the draw, the key of
- * the tokens, and the ids of visitors with a customer. None of it is stored, except a seed once it
- * is published.
+ * Secrets of doors, derived from the master secret: the seed of the draw, the key of the tokens, and
+ * the ids of visitors with a customer. None is stored, except a published seed.
  */
 import { createHash, createHmac, randomBytes } from "node:crypto";
 import type { AdmissionToken, DoorKeys } from "../../engine/ports.ts";

@@ -1,7 +1,7 @@
 /**
  * Connections: an upper bound, and a share of it for each source address. The library tells the
- * address of a connection that opens, but not of one that closes, so the system is asked for the
- * numbers: only while more than half are open.
+ * address of an opening connection, but not of a closing one: the numbers come from the system, and
+ * only while more than half are open.
  */
 import { read } from "node:fs";
 import { open } from "node:fs/promises";

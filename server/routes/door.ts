@@ -86,7 +86,7 @@ export const DOOR_ROUTES: readonly Route[] = [
       const outcome = engine.submit({ kind: "joinDoor", caller, eventId: params.id, entry });
       if (!isGranted(outcome)) return outcome;
       const { visitor, isNew } = outcome.value;
-      // Where nobody waits, a visitor is invited with the answer.
+      // Without a queue the answer invites the visitor at once.
       engine.serveDoor(event!.partition);
       return answer(isNew ? 201 : 200, doors.visitorView(event!, visitor, id));
     },

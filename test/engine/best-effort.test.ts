@@ -1,4 +1,4 @@
-/** A lock of all that can be had: the objects that leave it, and the seats offered in their place. */
+/** Best-effort locks: refused objects, and the seats offered in their place. */
 import { expect, test } from "vitest";
 import type { StateSelection } from "../../engine/bodies.ts";
 import { withAlternatives } from "../../engine/queries/alternatives.ts";
