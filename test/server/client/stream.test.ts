@@ -8,9 +8,8 @@ import {
   StreamClient,
   type StreamClientOptions,
 } from "../../../server/client/client.ts";
-import { WAITING_BYTES_MAX } from "../../../server/live/feed.ts";
 import { V2 } from "../../support/server.ts";
-import { listed, makeMessage, sequenceOf } from "../live/stream-client.ts";
+import { fillUnread, listed, sequenceOf } from "../live/stream-client.ts";
 import { Listening, until } from "../wire/connection.ts";
 import { Proxy } from "./proxy.ts";
 
@@ -93,12 +92,7 @@ test("a client that was too slow comes back with its last sequence", async () =>
   await caughtUp();
   const first = sequenceOf(server);
   const { live } = server.services;
-  proxy.pause();
-  const { answers } = listening.http.stats;
-  while (answers.heldBytes <= WAITING_BYTES_MAX && live.stats.slow === 0) {
-    await makeMessage(server);
-  }
-  proxy.resume();
+  await fillUnread(listening, proxy, () => live.stats.slow > 0);
   await until(() => proxy.connections === 2);
   await server.book("lock", "bob", "B1");
   await caughtUp();

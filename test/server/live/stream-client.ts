@@ -1,7 +1,10 @@
 /** A client of the stream: keeps the states after its messages. */
 import { unpack } from "msgpackr";
 import { WebSocket } from "undici";
+import { expect } from "vitest";
+import { WAITING_BYTES_MAX } from "../../../server/live/feed.ts";
 import type { TestServer } from "../../support/server.ts";
+import type { Listening } from "../wire/connection.ts";
 import { WaitingSocket } from "../wire/waiting-socket.ts";
 
 export interface StreamMessage {
@@ -63,8 +66,15 @@ export class StreamClient extends WaitingSocket {
   }
 }
 
-/** Makes many changes, and waits until the feed has made a message of them. */
-export async function makeMessage(server: TestServer): Promise<void> {
+/** The feed sends a client that reads nothing no message for this long: it is catching up. */
+const STALLED_MS = 1_000;
+
+/**
+ * Makes many changes, and waits until the feed has made a message of them.
+ *
+ * @returns False when it makes none, because its only client is catching up.
+ */
+async function makeMessage(server: TestServer): Promise<boolean> {
   const { live } = server.services;
   const { messages } = live.stats;
   const session = "s".repeat(200);
@@ -73,9 +83,34 @@ export async function makeMessage(server: TestServer): Promise<void> {
     server.world.book("unlock", server.selection(session, "A1", "A2"));
   }
   // Beside so much other work the feed rests; with several messages the client would catch up.
+  const endMs = performance.now() + STALLED_MS;
   while (live.stats.messages === messages && live.stats.streams + live.stats.eventStreams > 0) {
+    if (performance.now() > endMs) return false;
     await new Promise(setImmediate);
   }
+  return true;
+}
+
+/**
+ * Fills the buffers of the only client, which reads nothing, until the server has closed it.
+ *
+ * Where one message ended a block of changes and the next one filled the buffers, the client was
+ * catching up, which does not count: it reads everything, and then nothing again.
+ */
+export async function fillUnread(
+  { server, http }: Listening,
+  client: { pause(): unknown; resume(): unknown },
+  isClosed: () => boolean,
+): Promise<void> {
+  const held = () => http.stats.answers.heldBytes;
+  client.pause();
+  while (!isClosed()) {
+    if ((await makeMessage(server)) && held() <= WAITING_BYTES_MAX) continue;
+    client.resume();
+    await expect.poll(held, { timeout: 10_000 }).toBe(0);
+    if (!isClosed()) client.pause();
+  }
+  client.resume();
 }
 
 /** By seat id: the letter of the listed state. */
