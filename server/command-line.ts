@@ -154,7 +154,7 @@ function addCompare(program: Command): void {
     .description(
       "Compares the chains of two logs, which may be in use: says up to which record they are " +
         "the same, and where they differ. With one folder it prints the chains of its log, for " +
-        "a comparison on another host. Exits with 78 when they differ.",
+        "a comparison on another host. Exits with 78 unless one log is the beginning of the other.",
     )
     .argument("<folder>", "data folder")
     .argument("[other]", "another data folder, or a file with what this command printed for it")

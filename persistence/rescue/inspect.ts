@@ -400,20 +400,25 @@ export interface Compared {
   readonly same: ChainAt | null;
   /** The oldest common place with another chain; null when there is none. */
   readonly different: ChainAt | null;
+  /** The log that ends first is the beginning of the other one. */
+  readonly isPrefix: boolean;
 }
 
 /**
  * Reads the chains of a data folder, even one in use.
- * Cost: O(bytes of the newest two segments). @throws LogCorrupt, FolderRefused, DiskFault.
+ *
+ * @param wholeSegment - The number of an older segment of which all places are wanted, too.
+ * Cost: O(bytes of the segments that are read whole). @throws LogCorrupt, FolderRefused, DiskFault.
  */
-export function chainsOf(disk: Disk, folder: string): Chains {
+export function chainsOf(disk: Disk, folder: string, wholeSegment?: number): Chains {
   const held = HeldFolder.hold(disk, folder);
   try {
     const { storeId } = readStore(held, folder);
     const places = findSegments(held, folder);
     const whole = new Set(places.slice(-WHOLE_SEGMENTS));
     const chains = places.flatMap((place) => {
-      return chainsIn(held, folder, { place, isWhole: whole.has(place) });
+      const isWhole = whole.has(place) || place.number === wholeSegment;
+      return chainsIn(held, folder, { place, isWhole });
     });
     return { storeId, chains };
   } finally {
@@ -421,17 +426,25 @@ export function chainsOf(disk: Disk, folder: string): Chains {
   }
 }
 
-/** Compares two logs at their common places. */
+/** Compares two logs at their common places, and at the end of the one that ends first. */
 export function compareChains(one: Chains, other: Chains): Compared {
   const others = new Map(other.chains.map((each) => [keyOf(each), each.chain]));
   let same: ChainAt | null = null;
   for (const each of one.chains) {
     const found = others.get(keyOf(each));
     if (found === undefined) continue;
-    if (found !== each.chain) return { same, different: each };
+    if (found !== each.chain) return { same, different: each, isPrefix: false };
     same = each;
   }
-  return { same, different: null };
+  const isPrefix = same !== null && keyOf(same) === keyOf(firstEnd(one, other));
+  return { same, different: null, isPrefix };
+}
+
+/** @returns The end of the log that ends first. */
+export function firstEnd(one: Chains, other: Chains): ChainAt {
+  const [end, otherEnd] = [one, other].map(({ chains }) => chains.at(-1)!) as [ChainAt, ChainAt];
+  const order = end.segment - otherEnd.segment || end.offset - otherEnd.offset;
+  return order <= 0 ? end : otherEnd;
 }
 
 function keyOf({ segment, offset }: ChainAt): string {

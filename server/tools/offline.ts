@@ -27,9 +27,11 @@ import {
   restoreFolder,
 } from "../../persistence/rescue/copy-store.ts";
 import {
+  type ChainAt,
   type Chains,
   chainsOf,
   compareChains,
+  firstEnd,
   inspectFolder,
 } from "../../persistence/rescue/inspect.ts";
 import { ArrivingCopy } from "../../persistence/rescue/join.ts";
@@ -175,23 +177,29 @@ function* entriesOf({ histories }: OpenHistory, eventId?: string): Generator<obj
   }
 }
 
-// `frontrow compare`: whether two hosts of a cluster have the same log.
+// `frontrow compare`: whether the log of one host of a cluster is the beginning of another's.
 
 /**
  * @param other - A data folder, or a file with what `compare` printed for one; undefined to print.
  * @returns The exit code. @throws StoreFault.
  */
 export function compare(folder: string, other: string | undefined): number {
-  const own = chainsOf(realDisk, path.resolve(folder));
+  const own = chainsAt(path.resolve(folder));
   if (other === undefined) {
-    say(JSON.stringify(own));
+    say(JSON.stringify(own()));
     return Exit.DONE;
   }
   const place = path.resolve(other);
-  const theirs = isFolder(place)
-    ? chainsOf(realDisk, place)
-    : (JSON.parse(readFileNow(realDisk, place).toString("utf8")) as Chains);
+  const printed = () => JSON.parse(readFileNow(realDisk, place).toString("utf8")) as Chains;
+  const theirs = isFolder(place) ? chainsAt(place) : printed;
   return judge(own, theirs);
+}
+
+/** @param wholeSegment - As for `chainsOf`; a file has the newest segments alone. */
+type ReadChains = (wholeSegment?: number) => Chains;
+
+function chainsAt(folder: string): ReadChains {
+  return (wholeSegment) => chainsOf(realDisk, folder, wholeSegment);
 }
 
 function isFolder(place: string): boolean {
@@ -204,19 +212,27 @@ function isFolder(place: string): boolean {
   }
 }
 
-function judge(own: Chains, theirs: Chains): number {
+function judge(readOwn: ReadChains, readTheirs: ReadChains): number {
+  let [own, theirs] = [readOwn(), readTheirs()];
   const ends = [own, theirs].map(({ chains }) => chains.at(-1)?.sequence ?? 0);
   say(`the first log ends with record ${ends[0]}, the second with record ${ends[1]}`);
   if (own.storeId !== theirs.storeId) {
     say(`they are different stores: ${own.storeId} and ${theirs.storeId}`);
     return Exit.DAMAGED;
   }
-  const { same, different } = compareChains(own, theirs);
+  const end = firstEnd(own, theirs);
+  // The longer log may have gone on by many segments.
+  if (!compareChains(own, theirs).isPrefix) {
+    [own, theirs] = [readOwn(end.segment), readTheirs(end.segment)];
+  }
+  const { same, different, isPrefix } = compareChains(own, theirs);
   if (same !== null) say(`they are the same up to record ${same.sequence}`);
-  else if (different === null) say("they share no place, so they cannot be compared");
-  if (different === null) return Exit.DONE;
-  const { segment, offset, sequence } = different;
-  say(`they differ at record ${sequence}, segment ${segment}, byte ${offset}`);
+  if (isPrefix) return Exit.DONE;
+  const at = ({ segment, offset, sequence }: ChainAt) =>
+    `record ${sequence}, segment ${segment}, byte ${offset}`;
+  if (different !== null) say(`they differ at ${at(different)}`);
+  else say(`one log ends at ${at(end)}; the other is not known to go on from there`);
+  say("so neither is the beginning of the other: keep both folders, and start one of them alone");
   return Exit.DAMAGED;
 }
 
