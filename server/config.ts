@@ -71,6 +71,8 @@ export interface ServeOptions extends LogOptions {
   readonly accessLog?: string;
   /** Makes this a host of a cluster; absent for a server on its own. */
   readonly cluster?: CellAddress;
+  /** Founds the cell. Without a variable: no later start may do so by itself. */
+  readonly clusterFound: boolean;
   /** The name of this host in the cluster; null for that of the machine. */
   readonly clusterHost: string | null;
   /** Where clients reach this host; null for the address that it listens on. */
@@ -180,6 +182,10 @@ const OPTIONS: readonly Option[] = [
   )
     .env("FRONTROW_CLUSTER")
     .argParser(parseCluster),
+  new Option(
+    "--cluster-found",
+    "found the cell, which etcd must not have: for the first start of its first host",
+  ).default(false),
   new Option("--cluster-host <name>", "name of this host, which no other host of the cell has")
     .env("FRONTROW_CLUSTER_HOST")
     .default(null, "the name of the machine")

@@ -71,7 +71,7 @@ export async function startCell(folder: string): Promise<Cell> {
   return {
     member,
     pids: members.map(({ pid }) => pid),
-    startHost: (data, name) => startServer(data, argsOf(name)),
+    startHost: (data, name) => startServer(data, [...argsOf(name), "--cluster-found"]),
     startStandby: (data, name) => startStandby(data, argsOf(name)),
     stop: async () => {
       await Promise.all(members.map((each) => each.stop()));

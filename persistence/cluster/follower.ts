@@ -36,7 +36,7 @@ import {
   type RangeResult,
   type WatchEvent,
 } from "./etcd.ts";
-import { EtcdRefused, NotOfThisCell, TooFarBehind } from "./options.ts";
+import { EtcdIsBehind, EtcdRefused, NotOfThisCell, TooFarBehind } from "./options.ts";
 
 /** Frames per page: 1 MiB each at most, and perhaps parts. */
 const PAGE_KEYS = 16;
@@ -164,13 +164,14 @@ export class Follower {
       const order = comparePlaces(log.end, base);
       if (order === 0 && ours === base.chain) return null;
       const behind = new TooFarBehind(folder, "it ends before the log in etcd begins");
-      return order < 0 ? behind : new NotOfThisCell(folder, "etcd has lost the end of its log");
+      return order < 0 ? behind : new EtcdIsBehind(folder);
     }
     const place = keys.placeOf(last.key)!;
     const header = readFrameHeader(last.value, 0);
-    const endOffset = place.offset + padToSector(header?.frameBytes ?? 0);
-    const isEnd = place.number === log.end.number && endOffset === log.end.offset;
-    if (isEnd && readChain(last.value).toString("hex") === ours) return null;
+    const offset = place.offset + padToSector(header?.frameBytes ?? 0);
+    const order = comparePlaces(log.end, { number: place.number, offset });
+    if (order === 0 && readChain(last.value).toString("hex") === ours) return null;
+    if (order > 0) return new EtcdIsBehind(folder);
     return new NotOfThisCell(folder, "it has records that the cluster never acknowledged");
   }
 

@@ -7,7 +7,7 @@
  */
 import { createHash } from "node:crypto";
 import type { MachineTime, Scheduler } from "../disk/clock.ts";
-import { keepClusterCell } from "../disk/data-folder.ts";
+import { isInCell, keepClusterCell } from "../disk/data-folder.ts";
 import type { Disk } from "../disk/disk.ts";
 import { DiskFault, only, type StoreFault } from "../disk/faults.ts";
 import type { FramePlace } from "../log/frame.ts";
@@ -22,6 +22,7 @@ import {
 import { type FollowedLog, Follower, type LogBase } from "./follower.ts";
 import { Lease, Replicator, Trim } from "./leader.ts";
 import {
+  CellExists,
   type ClusterOptions,
   type ClusterStatus,
   EtcdRefused,
@@ -29,6 +30,7 @@ import {
   type HostStatus,
   LeadershipLost,
   LEASE_MS,
+  NoSuchCell,
   NotOfThisCell,
   OtherSecret,
 } from "./options.ts";
@@ -174,15 +176,18 @@ export class ClusterHost {
     else this.#options.etcd.revoke(leaseId, DEADLINE_MS, done);
   }
 
-  /** Compares the store with the cell's; the first host of a cell sets it. */
+  /**
+   * Compares the store with the cell's; a host that founds the cell sets it. No other host does:
+   * an etcd without its data would begin again from the end of any of them.
+   */
   #join(): void {
-    const { etcd, log, storeId } = this.#options;
+    const { etcd, log, storeId, cell, disk, folder, founds = false } = this.#options;
     const base = { ...log.end, chain: Buffer.from(log.chain).toString("hex") };
     const value = Buffer.from(JSON.stringify({ storeId, ...base }));
     const { store } = this.keys;
     const change = {
       compares: [{ key: store, createRevision: 0 }],
-      puts: [{ key: store, value, leaseId: null }],
+      puts: founds ? [{ key: store, value, leaseId: null }] : [],
       deletes: [],
       otherwiseGet: [store],
     };
@@ -190,7 +195,14 @@ export class ClusterHost {
       if (this.#hasEnded) return;
       if (reply.kind === "unknown") return this.#later(() => this.#join());
       if (reply.kind === "refused") return this.#fail(new EtcdRefused("join", reply.reason));
-      this.#follow(reply.value.found[0]?.value ?? value);
+      const found = reply.value.found[0]?.value;
+      if (found === undefined && !founds) {
+        return this.#fail(new NoSuchCell(folder, cell, isInCell(disk, folder)));
+      }
+      // An earlier attempt, whose outcome was unknown, may have succeeded.
+      const isOwn = found === undefined || Buffer.compare(found, value) === 0;
+      if (founds && !isOwn) return this.#fail(new CellExists(cell));
+      this.#follow(found ?? value);
     });
   }
 

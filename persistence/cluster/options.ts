@@ -12,6 +12,8 @@ export interface ClusterOptions {
   readonly host: string;
   /** Address for clients, for messages. */
   readonly address: string;
+  /** Founds the cell: etcd must have nothing of it. */
+  readonly founds?: boolean | undefined;
   /** Lease: time to lead without hearing from etcd; 2,000 by default. */
   readonly leaseMs?: number | undefined;
   /** Every answer of the leader waits until etcd confirms its leadership. */
@@ -103,6 +105,38 @@ export class TooFarBehind extends StoreFault {
   }
 }
 
+/** etcd has no cell of this name, and only a host that is told to founds one. */
+export class NoSuchCell extends StoreFault {
+  override readonly name = "NoSuchCell";
+  readonly exitCode = ExitCode.CONFIGURATION;
+
+  /** @param wasInCell - The folder has been in the cell. */
+  constructor(folder: string, cell: string, wasInCell: boolean) {
+    super(
+      wasInCell
+        ? `etcd has nothing of the cell ${cell}, which the store in ${folder} belongs to: it has ` +
+            "lost its data, or is another one; nothing was changed. Another host may have more: " +
+            "compare all with `frontrow compare`, start the one that is furthest with " +
+            "--cluster-found, and give the others a copy of it with `frontrow join`"
+        : `etcd has no cell ${cell}: check the name. The first host of a new cell is started ` +
+            "with --cluster-found",
+    );
+  }
+}
+
+/** A host was told to found a cell that etcd has. */
+export class CellExists extends StoreFault {
+  override readonly name = "CellExists";
+  readonly exitCode = ExitCode.CONFIGURATION;
+
+  constructor(cell: string) {
+    super(
+      `etcd has the cell ${cell} already: start this host without --cluster-found; nothing was ` +
+        "changed",
+    );
+  }
+}
+
 /** The data folder has another store, or records never acknowledged by the cluster. */
 export class NotOfThisCell extends StoreFault {
   override readonly name = "NotOfThisCell";
@@ -110,6 +144,24 @@ export class NotOfThisCell extends StoreFault {
 
   constructor(folder: string, reason: string) {
     super(`the store in ${folder} is not the one of this cell: ${reason}; nothing was changed`);
+  }
+}
+
+/**
+ * The log of this host goes on after the end of the one in etcd: etcd was restored from an older
+ * snapshot, or the folder is of a host that went on alone.
+ */
+export class EtcdIsBehind extends StoreFault {
+  override readonly name = "EtcdIsBehind";
+  readonly exitCode = ExitCode.CONFIGURATION;
+
+  constructor(folder: string) {
+    super(
+      `the log in ${folder} goes on after the end of that in etcd: either etcd was restored from ` +
+        "an older snapshot, or this host went on without the cluster; nothing was changed. Keep " +
+        "this folder, it may be the only one with everything that was answered: compare it with " +
+        "the other hosts with `frontrow compare` before one of them sells again",
+    );
   }
 }
 

@@ -331,9 +331,14 @@ function writeText(disk: Disk, folder: string, name: string, text: string): void
 /** Whoever removes it takes the store out of its cell. */
 export const CLUSTER_CELL = "cluster-cell";
 
+/** @returns The folder has been in a cell. @throws DiskFault. */
+export function isInCell(disk: ReadDisk, folder: string): boolean {
+  return namesIn(disk, folder).includes(CLUSTER_CELL);
+}
+
 /** To be called once etcd has confirmed the store of the cell. @throws DiskFault. */
 export function keepClusterCell(disk: Disk, folder: string, cell: string): void {
-  if (namesIn(disk, folder).includes(CLUSTER_CELL)) return;
+  if (isInCell(disk, folder)) return;
   writeFileNow(disk, folder, CLUSTER_CELL, Buffer.from(`${cell}\n`, "utf8"));
 }
 
@@ -342,7 +347,7 @@ export function keepClusterCell(disk: Disk, folder: string, cell: string): void 
  * @throws FolderRefused when the folder belongs to another one.
  */
 function ensureClusterCell(disk: ReadDisk, folder: string, given: string | undefined): void {
-  if (!namesIn(disk, folder).includes(CLUSTER_CELL)) return;
+  if (!isInCell(disk, folder)) return;
   const path = `${folder}/${CLUSTER_CELL}`;
   const cell = readFileNow(disk, path).toString("utf8").trim();
   if (cell === given) return;

@@ -132,8 +132,11 @@ export type {
   ZoneChange,
 } from "../../engine/bodies.ts";
 export {
+  CellExists,
+  EtcdIsBehind,
   EtcdRefused,
   LeadershipLost,
+  NoSuchCell,
   NotOfThisCell,
   OtherSecret,
   TooFarBehind,
@@ -198,7 +201,8 @@ export type {
  *
  * @throws StoreFault, among them FolderRefused when the folder is open already, here or in another
  * process, and LogCorrupt when data is damaged. On a host of a cluster also TooFarBehind and
- * NotOfThisCell, when the folder cannot follow the leader. Its message names the cause and the way
+ * NotOfThisCell, when the folder cannot follow the leader, and NoSuchCell, CellExists and
+ * EtcdIsBehind, when etcd has not what it should. Its message names the cause and the way
  * out.
  * Refused with VALIDATION_FAILED when `folder` is missing.
  */

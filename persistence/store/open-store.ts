@@ -13,7 +13,7 @@ import { HistoryThread } from "../history/thread.ts";
 import { CellKeys } from "../cluster/etcd.ts";
 import { FollowedLog } from "../cluster/follower.ts";
 import { ClusterHost } from "../cluster/host.ts";
-import { type ClusterOptions, TooFarBehind } from "../cluster/options.ts";
+import { type ClusterOptions, NoSuchCell, TooFarBehind } from "../cluster/options.ts";
 import { type MachineTime, type Scheduler, ServiceClock } from "../disk/clock.ts";
 import {
   containsStore,
@@ -526,13 +526,14 @@ class HostLog {
 }
 
 /**
- * An empty folder begins a cell. When the cell has a store already, the folder needs a copy of it.
- * @throws TooFarBehind; then nothing was changed.
+ * An empty folder is for a host that founds a cell. When the cell has a store already, the folder
+ * needs a copy of it.
+ * @throws TooFarBehind, NoSuchCell; then nothing was changed.
  */
 async function refuseNewFolder(
   { disk, scheduler }: Platform,
   folder: string,
-  { etcd, cell }: ClusterOptions,
+  { etcd, cell, founds = false }: ClusterOptions,
 ): Promise<void> {
   if (containsStore(disk, folder)) return;
   const { store } = new CellKeys(cell);
@@ -541,8 +542,10 @@ async function refuseNewFolder(
     const ask = () =>
       etcd.range(request, ASK_DEADLINE_MS, (reply) => {
         if (reply.kind !== "done") scheduler.later(RETRY_DELAY_MS, ask);
-        else if (reply.value.pairs.length === 0) resolve();
-        else reject(new TooFarBehind(folder, "it is empty, and the cell has a store"));
+        else if (reply.value.pairs.length > 0) {
+          reject(new TooFarBehind(folder, "it is empty, and the cell has a store"));
+        } else if (founds) resolve();
+        else reject(new NoSuchCell(folder, cell, false));
       });
     ask();
   });

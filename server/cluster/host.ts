@@ -48,6 +48,7 @@ export function clusterHostOf(
     host: clusterHost ?? os.hostname(),
     address: clusterAddress ?? `http://${bracketed(options.host)}:${http.port}`,
     leaseMs: clusterLease * 1_000,
+    founds: options.clusterFound,
     strictReads: options.clusterStrictReads,
     onStanding(view) {
       host = view;

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import type { StoreFault } from "../../../persistence/disk/faults.ts";
 import { CellKeys, type KeyValue } from "../../../persistence/cluster/etcd.ts";
 import { GrpcEtcd } from "../../../persistence/cluster/grpc-etcd.ts";
-import type { ClusterView } from "../../../persistence/cluster/options.ts";
+import type { ClusterOptions, ClusterView } from "../../../persistence/cluster/options.ts";
 import { Result } from "../../../engine/results.ts";
 import { digest } from "../../../engine/verify.ts";
 import { openEngine, type Store } from "../../../persistence/store/open-engine.ts";
@@ -55,6 +55,7 @@ class World {
   readonly faults: StoreFault[] = [];
   readonly #members: EtcdMembers;
   readonly etcd: GrpcEtcd;
+  #isFounded = false;
 
   private constructor(folder: string, members: EtcdMembers) {
     this.folder = folder;
@@ -98,11 +99,10 @@ class World {
     fs.rmSync(path.join(this.dataOf(to), "lock.sqlite"), { force: true });
   }
 
-  /** A host being opened, settled when it leads; and its view of the cluster. */
+  /** A host being opened, settled when it leads; and its view. The first one founds the cell. */
   open(
     number: number,
-    strictReads = false,
-    etcd = this.member(number),
+    given: Partial<ClusterOptions> = {},
   ): {
     readonly store: Promise<Store>;
     readonly standing: Promise<ClusterView>;
@@ -110,13 +110,10 @@ class World {
     let stand: (view: ClusterView) => void = () => {};
     const standing = new Promise<ClusterView>((resolve) => (stand = resolve));
     const host = { host: `host-${number}`, address: `http://host-${number}` };
-    const cluster = {
-      etcd,
-      cell: CELL,
-      ...host,
-      strictReads,
-      onStanding: stand,
-    };
+    const etcd = given.etcd ?? this.member(number);
+    const own = { etcd, cell: CELL, ...host, founds: !this.#isFounded, onStanding: stand };
+    const cluster = { ...own, ...given };
+    this.#isFounded = true;
     const onFailure = (fault: StoreFault) => void this.faults.push(fault);
     const store = openEngine({ folder: this.dataOf(number), cluster, onFailure });
     store.catch(() => {});
@@ -249,7 +246,7 @@ describeWith(["etcd"], "with etcd", () => {
     await world.found();
     world.copy(0, 1);
     const etcd = world.late(0);
-    const { store: late } = world.open(0, false, etcd);
+    const { store: late } = world.open(0, { etcd });
     while (etcd.hear === null) await sleep(20);
     const leader = await world.open(1).store;
     await addVenues(leader, 1, 3);
@@ -268,7 +265,7 @@ describeWith(["etcd"], "with etcd", () => {
   test("a host that founds a cell and ends without a log of its own starts again", async () => {
     const world = await World.start();
     const etcd = world.late(0);
-    const { store: founder } = world.open(0, false, etcd);
+    const { store: founder } = world.open(0, { etcd });
     while (etcd.hear === null) await sleep(20);
     while (await world.isLed()) await sleep(20);
     etcd.send();
@@ -281,7 +278,7 @@ describeWith(["etcd"], "with etcd", () => {
 
   test("with strict reads a host answers once etcd says that it leads, never if not", async () => {
     const world = await World.start();
-    const leader = await world.open(0, true).store;
+    const leader = await world.open(0, { strictReads: true }).store;
     await addVenues(leader, 1, 3);
     const reads = await Promise.all([leader.read(digest), leader.read(digest)]);
     expect(reads).toEqual([digest(leader.engine.state), digest(leader.engine.state)]);
@@ -351,6 +348,48 @@ describeWith(["etcd"], "with etcd", () => {
     const alone = await openEngine({ folder: world.dataOf(1) });
     await addVenues(alone, 1, 3);
     await alone.close();
-    await expect(world.open(1).store).rejects.toMatchObject({ name: "NotOfThisCell" });
+    await expect(world.open(1).store).rejects.toMatchObject({ name: "EtcdIsBehind", exitCode: 78 });
+  });
+
+  test("etcd has lost its data → no host of the cell founds it again, unless told to", async () => {
+    const world = await World.start();
+    await world.found(3);
+    world.copy(0, 1);
+    const ahead = await world.open(0).store;
+    await addVenues(ahead, 4, 2);
+    await ahead.close();
+    await world.change({ deletes: [{ from: `${CELL}/`, to: `${CELL}0` }] });
+    const behind = world.open(1).store;
+    await expect(behind).rejects.toMatchObject({ name: "NoSuchCell", exitCode: 78 });
+    await expect(behind).rejects.toThrow(/start the one that is furthest with --cluster-found/);
+    await expect(world.open(0).store).rejects.toMatchObject({ name: "NoSuchCell" });
+    const again = await world.open(0, { founds: true }).store;
+    expect(again.engine.sequence).toBe(ahead.engine.sequence);
+    await expect(world.open(1).store).rejects.toMatchObject({ name: "TooFarBehind" });
+    await again.close();
+  });
+
+  test("etcd is restored to an earlier state → the host with more keeps its folder", async () => {
+    const world = await World.start();
+    await world.found(3);
+    const early = await world.log();
+    const ahead = await world.open(0).store;
+    await addVenues(ahead, 4, 2);
+    await ahead.close();
+    await world.change({ deletes: [{ from: `${early.at(-1)!.key}\0`, to: keys.logs.to }] });
+    const refused = world.open(0).store;
+    await expect(refused).rejects.toMatchObject({ name: "EtcdIsBehind", exitCode: 78 });
+    await expect(refused).rejects.toThrow(/Keep this folder/);
+  });
+
+  test("a host of no cell → a cell that etcd lacks, or has, is not founded by mistake", async () => {
+    const world = await World.start();
+    await world.found();
+    const { store } = world.open(2, { cell: "cel" });
+    await expect(store).rejects.toMatchObject({ name: "NoSuchCell", exitCode: 78 });
+    await expect(store).rejects.toThrow(/etcd has no cell cel: check the name/);
+    expect(fs.existsSync(world.dataOf(2))).toBe(false);
+    const founder = world.open(0, { founds: true }).store;
+    await expect(founder).rejects.toMatchObject({ name: "CellExists", exitCode: 78 });
   });
 });

@@ -21,14 +21,17 @@ describeWith(["etcd"], "with etcd", () => {
       const members = await EtcdMembers.start(root);
       onTestFinished(() => members.end());
       const folderOf = (host: string) => path.join(root, host);
-      const openHost = (host: string, onStanding?: (view: ClusterView) => void) => {
-        const place = { etcd: members.address(0), cell: "main", host, address: host };
+      const openHost = (
+        host: string,
+        more: { founds?: boolean; onStanding?: (view: ClusterView) => void } = {},
+      ) => {
+        const place = { etcd: members.address(0), cell: "main", host, address: host, ...more };
         const onFailure = (fault: Error) => {
           throw fault;
         };
-        return open({ folder: folderOf(host), cluster: { ...place, onStanding }, onFailure });
+        return open({ folder: folderOf(host), cluster: place, onFailure });
       };
-      const founder = await openHost("a");
+      const founder = await openHost("a", { founds: true });
       await founder.close();
       fs.cpSync(folderOf("a"), folderOf("b"), { recursive: true });
       fs.rmSync(path.join(folderOf("b"), "lock.sqlite"), { force: true });
@@ -36,7 +39,9 @@ describeWith(["etcd"], "with etcd", () => {
       const first = await openHost("a");
       let hasLed = false;
       const views: ClusterView[] = [];
-      const second: Promise<Frontrow> = openHost("b", (view) => void views.push(view));
+      const second: Promise<Frontrow> = openHost("b", {
+        onStanding: (view) => void views.push(view),
+      });
       void second.then(() => (hasLed = true));
       const venue = valueOf(await first.venues.create({ name: "Odeon" }));
       while (views[0]?.status().leader?.host !== "a") await sleep(20);

@@ -29,6 +29,7 @@ const DEFAULTS = {
   port: 8080,
   cell: 0,
   clusterHost: null,
+  clusterFound: false,
   clusterAddress: null,
   clusterLease: 2,
   clusterStrictReads: false,
@@ -111,6 +112,7 @@ test("each option can be a flag or a variable, and the flag overrides the variab
     clusterAddress: "http://10.0.0.1:8080",
     clusterLease: 3,
     clusterStrictReads: true,
+    clusterFound: false,
   };
   const repliesOfEnv = { replyMemory: 100, replyDisk: 0.5 };
   const room = { catalogMemory: 300, eventMemory: 400 };
@@ -141,7 +143,7 @@ test("each option can be a flag or a variable, and the flag overrides the variab
   more.push("--demo", "--webhook-private-addresses");
   more.push("--cluster", "etcd://10.0.0.2:2379/bergen", "--cluster-host", "b");
   more.push("--cluster-address", "http://10.0.0.2:8080", "--cluster-lease", "4");
-  more.push("--cluster-strict-reads");
+  more.push("--cluster-strict-reads", "--cluster-found");
   const cluster = { etcd: "10.0.0.2:2379", cell: "bergen" };
   expect(await parse([...args, ...more], env)).toEqual({
     ...fromFlags,
@@ -155,6 +157,7 @@ test("each option can be a flag or a variable, and the flag overrides the variab
     clusterAddress: "http://10.0.0.2:8080",
     clusterLease: 4,
     clusterStrictReads: true,
+    clusterFound: true,
     ...logs,
   });
 });

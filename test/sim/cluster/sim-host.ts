@@ -4,7 +4,8 @@
  */
 import fs from "node:fs";
 import { posix } from "node:path";
-import { LeadershipLost, TooFarBehind } from "../../../persistence/cluster/options.ts";
+import { CellKeys } from "../../../persistence/cluster/etcd.ts";
+import { CellExists, LeadershipLost, TooFarBehind } from "../../../persistence/cluster/options.ts";
 import type { StoreFault } from "../../../persistence/disk/faults.ts";
 import { SNAPSHOT_FOLDER } from "../../../persistence/snapshot/file.ts";
 import { type OpenStore, openStore } from "../../../persistence/store/open-store.ts";
@@ -80,6 +81,8 @@ export class SimHost {
       cell: CELL,
       host: name,
       address: name,
+      // As an operator starts the first host, until there is a cell.
+      founds: this.number === 0 && !etcd.store.has(new CellKeys(CELL).store),
       leaseMs: plan.leaseMs,
       strictReads: plan.strictReads,
     };
@@ -172,6 +175,8 @@ export class SimHost {
       if (peer !== null) this.join(peer);
       return this.#startLater();
     }
+    // A cell that an earlier start founded, without having heard of it.
+    if (fault instanceof CellExists) return this.#restart(process);
     if (fault instanceof LeadershipLost) {
       counts.holds("ends", true, () => fault.message);
       return this.#restart(process);

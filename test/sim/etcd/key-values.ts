@@ -116,6 +116,10 @@ export class KeyValues {
     this.#changes.push(events);
   }
 
+  has(key: string): boolean {
+    return this.#pairAt(key, this.revision) !== null;
+  }
+
   /** In the order of their bytes; the keys here are ASCII. */
   #existing(revision: number): string[] {
     const keys = [...this.#keys.keys()].filter((key) => this.#pairAt(key, revision) !== null);

@@ -18,6 +18,7 @@ export class ClusterHosts {
   readonly #root: string;
   readonly members: EtcdMembers;
   readonly #ports: readonly number[];
+  #isFounded = false;
 
   private constructor(root: string, members: EtcdMembers, ports: readonly number[]) {
     this.#root = root;
@@ -40,12 +41,14 @@ export class ClusterHosts {
     return `http://127.0.0.1:${this.#ports[host]}`;
   }
 
-  /** Starts a host without waiting. */
+  /** Starts a host without waiting. The first one founds the cell. */
   spawn(host: number, { cli = CLI, args = [] }: HostStart = {}): ServerProcess {
     const folder = this.folderOf(host);
     const cell = `etcd://${this.members.address(host % 3)}/main`;
     const places = ["--data", folder, "--port", String(this.#ports[host])];
     const names = ["--cluster", cell, "--cluster-host", `host-${host}`];
+    if (!this.#isFounded) names.push("--cluster-found");
+    this.#isFounded = true;
     const env = { FRONTROW_PLATFORM_TOKEN: TOKEN };
     const child = spawnNode(cli, { args: ["serve", ...places, ...names, ...args], env });
     const server = new ServerProcess(child, folder);

@@ -54,7 +54,7 @@ export class Hosts {
     const members = await EtcdMembers.startAt(sites.all);
     scope.defer(() => members.end());
     const hosts = new Hosts({ scope, sites, members, ports: await freePorts(HOSTS) });
-    hosts.spawn(0);
+    hosts.spawn(0, ["--cluster-found"]);
     await hosts.leader();
     const made = await prepare(hosts.#server(0));
     await hosts.end(0, "SIGTERM");
@@ -81,11 +81,11 @@ export class Hosts {
   }
 
   /** Starts a host without waiting. */
-  spawn(number: number): void {
+  spawn(number: number, more: readonly string[] = []): void {
     const { site, folder, port } = this.#hosts[number]!;
     const cluster = ["--cluster", `etcd://${this.members.address(number)}/${CELL}`];
     const names = ["--cluster-host", `host-${number}`, "--host", site.address];
-    const args = ["--port", String(port), ...cluster, ...names, "--snapshot-every", "1"];
+    const args = ["--port", String(port), ...cluster, ...names, "--snapshot-every", "1", ...more];
     const { enter } = site;
     this.#hosts[number]!.server = spawnServer(this.#scope, { folder, args, enter });
   }
