@@ -1,4 +1,5 @@
 /** The layout thread in the test's own process: a thread cannot start from source. */
+import { onTestFinished } from "vitest";
 import {
   packedLayout,
   packLayout,
@@ -16,11 +17,27 @@ const PACKING = {
   read: unpackDocument,
 };
 
+/** Messages for the thread while it is kept busy; null while it takes them. */
+let unread: (() => void)[] | null = null;
+
+/** Keeps the thread busy, as a long job would, until the returned function is called. */
+export function keepLayoutThreadBusy(): () => void {
+  const kept: (() => void)[] = [];
+  unread = kept;
+  const end = () => {
+    if (unread !== kept) return;
+    unread = null;
+    for (const task of kept) setImmediate(task);
+  };
+  onTestFinished(end);
+  return end;
+}
+
 /** Messages are copied, or moved, as between threads. */
 export const startInProcess: StartLayoutThread = (_, events) =>
   new LocalThread({
     serve: (port) => serveLayouts(port, PACKING),
     events,
-    later: (task) => setImmediate(task),
+    later: (task) => (unread === null ? setImmediate(task) : unread.push(task)),
     copies: true,
   });

@@ -8,6 +8,7 @@ import { checkState, digest } from "../../../engine/verify.ts";
 import { metadataView } from "../../../server/layouts/jobs.ts";
 import { groupViews } from "../../../server/api/entities.ts";
 import { replayed } from "../../support/engine.ts";
+import { keepLayoutThreadBusy } from "../../support/layout-thread.ts";
 import { guidOf } from "../../support/layout.ts";
 import { type Reply } from "../../support/answers/exchange.ts";
 import { TestServer, V2 } from "../../support/server.ts";
@@ -311,18 +312,25 @@ test.each([
   ["the v1 metadata", () => `/api/private/v1.0/venues/schemas/${schemaId}/`],
 ])("of many reads of %s at once, some are refused, and another house's are not", async (_, at) => {
   await put(arena());
+  const endLongJob = keepLayoutThreadBusy();
   const reads = Array.from({ length: 8 }, () => server.get(at()));
   const { world, b } = server;
   const body = { name: "Other arena", venueId: b.venueId };
   const { id } = world.must("createSchema", b.caller, { body });
   const other = server.call("PUT", `${V2}/schemas/${id}/layout`, { ...b, body: arena() });
+  expect((await Promise.race(reads)).status).toBe(503);
+  endLongJob();
   const statuses = (await Promise.all(reads)).map(({ status }) => status);
   expect(new Set(statuses)).toEqual(new Set([200, 503]));
   expect((await other).status).toBe(200);
 });
 
 test("layouts that the thread cannot keep up with are refused; later ones are not", async () => {
-  const replies = await Promise.all(Array.from({ length: 8 }, () => put(arena())));
-  expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200, 503]));
+  const endLongJob = keepLayoutThreadBusy();
+  const puts = Array.from({ length: 8 }, () => put(arena()));
+  expect((await Promise.race(puts)).status).toBe(503);
+  endLongJob();
+  const statuses = (await Promise.all(puts)).map(({ status }) => status);
+  expect(new Set(statuses)).toEqual(new Set([200, 503]));
   expect((await put({})).status).toBe(200);
 });
