@@ -126,7 +126,8 @@ export class ClusterHost {
 
   /** etcd has room for more frames. */
   get hasRoom(): boolean {
-    return this.#led!.trim.hasRoom;
+    const { trim, replicator } = this.#led!;
+    return trim.hasRoom && !replicator.lacksSpace;
   }
 
   /** As `confirm` of the engine's ports; undefined when the lease is relied on. */
@@ -261,6 +262,8 @@ export class ClusterHost {
       if (reply.kind === "refused") {
         // The lease notices it too, and asks for another one.
         if (reply.refusal === EtcdRefusal.LEASE_GONE) return;
+        // A full etcd refuses the question as well as the lead. The next round asks again.
+        if (reply.refusal === EtcdRefusal.NO_SPACE) return;
         return this.#fail(new EtcdRefused("lead", reply.reason));
       }
       if (reply.value.isDone) return this.#takeOver(reply.value.revision, value);

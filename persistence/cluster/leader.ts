@@ -42,6 +42,7 @@ export class Replicator {
   readonly #options: ReplicatorOptions;
   #isBusy = false;
   #isStopped = false;
+  #lacksSpace = false;
 
   constructor(options: ReplicatorOptions) {
     this.#options = options;
@@ -63,6 +64,11 @@ export class Replicator {
     const first = frame.subarray(0, PART_BYTES_MAX);
     puts.push({ key: keys.log(place), value: first, leaseId: null });
     this.#putNext(puts, 0, done);
+  }
+
+  /** The database of etcd is full, and a frame waits for room. */
+  get lacksSpace(): boolean {
+    return this.#lacksSpace;
   }
 
   /** Sends nothing more. */
@@ -94,9 +100,11 @@ export class Replicator {
       if (reply.kind === "unknown") return this.#again(put, done);
       if (reply.kind === "refused") {
         // An operator can make room.
-        if (reply.refusal === EtcdRefusal.NO_SPACE) return this.#again(put, done);
+        this.#lacksSpace = reply.refusal === EtcdRefusal.NO_SPACE;
+        if (this.#lacksSpace) return this.#again(put, done);
         return this.#fail(new EtcdRefused("keep a frame of the log", reply.reason));
       }
+      this.#lacksSpace = false;
       const fault = reply.value.isDone ? null : this.#judge(put, reply.value);
       if (fault === null) done();
       else this.#fail(fault);

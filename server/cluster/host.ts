@@ -192,7 +192,8 @@ export function clusterLines(status: ClusterStatus): string[] {
   ];
 }
 
-// Logs when the member of etcd beside this host no longer answers, and when it does again.
+// Logs when the member of etcd beside this host no longer answers, or is full, and when that is
+// over.
 
 /** Longer than etcd usually needs for a new leader of its own. */
 const SILENT_MS = 3_000;
@@ -210,6 +211,7 @@ export class EtcdHealth {
   /** When the first of the present failures was heard of; null while etcd answers. */
   #silentSinceMs: number | null = null;
   #isTold = false;
+  #isFull = false;
 
   /** @param etcd - Host and port of the member. */
   constructor(log: HealthLog, etcd: string, nowMs: () => number = () => performance.now()) {
@@ -222,8 +224,21 @@ export class EtcdHealth {
   heard(name: CallName, reply: Reply<unknown>): void {
     // A member that has lost the majority still tells its status.
     if (name === "status") return;
+    // A full member still answers reads.
+    if (name === "transact") this.#heardChange(reply);
     if (reply.kind === "done" || isNormal(reply)) this.#answered();
     else this.#failed(reply.reason);
+  }
+
+  #heardChange(reply: Reply<unknown>): void {
+    const isFull = reply.kind === "refused" && reply.refusal === EtcdRefusal.NO_SPACE;
+    if (isFull === this.#isFull || reply.kind === "unknown") return;
+    this.#isFull = isFull;
+    const place = { etcd: this.#etcd };
+    if (!isFull) return this.#log.info(place, "etcd takes changes again");
+    const text =
+      "etcd has no room and takes no change; nothing is booked until an operator makes room";
+    this.#log.warn(place, text);
   }
 
   #answered(): void {

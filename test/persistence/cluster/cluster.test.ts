@@ -5,7 +5,11 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import type { StoreFault } from "../../../persistence/disk/faults.ts";
 import { CellKeys, type KeyValue } from "../../../persistence/cluster/etcd.ts";
 import { GrpcEtcd } from "../../../persistence/cluster/grpc-etcd.ts";
-import type { ClusterOptions, ClusterView } from "../../../persistence/cluster/options.ts";
+import {
+  type ClusterOptions,
+  type ClusterView,
+  LEASE_MS,
+} from "../../../persistence/cluster/options.ts";
 import { Result } from "../../../engine/results.ts";
 import { digest } from "../../../engine/verify.ts";
 import { openEngine, type Store } from "../../../persistence/store/open-engine.ts";
@@ -21,6 +25,8 @@ const CELL = "cell";
 /** Longer than a log is idle before its mark, plus the time to write it. */
 const MARKED_MS = 200;
 const keys = new CellKeys(CELL);
+/** Of the database of etcd: soon full. */
+const QUOTA = ["--quota-backend-bytes", String(16 * 1024 * 1024)];
 
 /**
  * For a host stopping for a while as soon as its first frame is in etcd: it hears of the frame
@@ -63,9 +69,10 @@ class World {
     this.etcd = this.member(0);
   }
 
-  static async start(): Promise<World> {
+  /** @param more - Arguments of the members of etcd. */
+  static async start(more: readonly string[] = []): Promise<World> {
     const folder = folderOf();
-    const members = await EtcdMembers.start(folder);
+    const members = await EtcdMembers.start(folder, more);
     onTestFinished(() => members.end());
     return new World(folder, members);
   }
@@ -129,6 +136,13 @@ class World {
     return reply.value.pairs;
   }
 
+  /** Calls a member by HTTP and JSON, as an operator may. */
+  async ask(operation: string, body: object, member = 0): Promise<Record<string, unknown>> {
+    const url = `http://${this.#members.address(member)}/v3/${operation}`;
+    const reply = await fetch(url, { method: "POST", body: JSON.stringify(body) });
+    return (await reply.json()) as Record<string, unknown>;
+  }
+
   async isLed(): Promise<boolean> {
     const reply = await this.change({ compares: [{ key: keys.leader, createRevision: 0 }] });
     return reply.kind !== "done" || !reply.value.isDone;
@@ -143,8 +157,8 @@ class World {
 }
 
 /** Host 0 leads, and host 1 stands by. @param venues - Both have them from the start. */
-async function leaderAndStandby(venues = 0) {
-  const world = await World.start();
+async function leaderAndStandby(venues = 0, more: readonly string[] = []) {
+  const world = await World.start(more);
   await world.found(venues);
   world.copy(0, 1);
   const leader = await world.open(0).store;
@@ -349,6 +363,44 @@ describeWith(["etcd"], "with etcd", () => {
     await addVenues(alone, 1, 3);
     await alone.close();
     await expect(world.open(1).store).rejects.toMatchObject({ name: "EtcdIsBehind", exitCode: 78 });
+  });
+
+  test("etcd is full → changes are refused, the hosts stay; with room again they go on", async () => {
+    const { world, leader, view, standby } = await leaderAndStandby(3, QUOTA);
+    const value = Buffer.alloc(1024 * 1024, 7);
+    let filled = 0;
+    for (let isFull = false; !isFull; filled++) {
+      const puts = [{ key: `other/${filled}`, value, leaseId: null }];
+      isFull = (await world.change({ puts })).kind === "refused";
+    }
+    const caller = await leader.callerFor("Box office");
+    const body = { name: "Odeon" };
+    const waiting = leader.execute({ kind: "createVenue", caller, body });
+    while (leader.engine.isWritable) await sleep(20);
+    const refused = leader.engine.submit({ kind: "createVenue", caller, body });
+    expect(refused.refused).toBe(Result.LOG_UNAVAILABLE);
+    // The standby asks for the lead as long as a lease lasts.
+    await sleep(3 * LEASE_MS);
+    expect(view.status()).toMatchObject({
+      role: "standby",
+      etcd: { alarms: expect.arrayContaining([expect.stringContaining("NOSPACE")]) },
+    });
+    expect(world.faults).toEqual([]);
+
+    await world.change({ deletes: [{ from: "other/", to: "other0" }] });
+    const { header } = await world.ask("kv/range", { key: "eA==" });
+    await world.ask("kv/compaction", { revision: (header as { revision: string }).revision });
+    for (const member of [0, 1, 2]) await world.ask("maintenance/defragment", {}, member);
+    const { alarms } = await world.ask("maintenance/alarm", {});
+    for (const alarm of alarms as readonly object[]) {
+      await world.ask("maintenance/alarm", { action: "DEACTIVATE", ...alarm });
+    }
+    expect((await waiting).refused).toBe(Result.OK);
+    expect(leader.engine.isWritable).toBe(true);
+    await leader.close();
+    const next = await standby;
+    expect(await next.read((state) => state.catalog.venues.size)).toBe(4);
+    await next.close();
   });
 
   test("etcd has lost its data → no host of the cell founds it again, unless told to", async () => {

@@ -1,6 +1,6 @@
 /** Log lines of a host about the member of etcd beside it. */
 import { expect, test } from "vitest";
-import type { Reply } from "../../../persistence/cluster/etcd.ts";
+import { EtcdRefusal, type Reply } from "../../../persistence/cluster/etcd.ts";
 import { EtcdHealth } from "../../../server/cluster/host.ts";
 import { ClusterHosts, until } from "../../support/cluster/cluster-hosts.ts";
 import { describeWith } from "../../support/programs.ts";
@@ -12,8 +12,12 @@ const FOLLOWING = "following; takes requests when it leads";
 
 const DONE: Reply<unknown> = { kind: "done", value: null };
 const LOST: Reply<unknown> = { kind: "unknown", reason: "connect ECONNREFUSED" };
-const LEASE_GONE: Reply<unknown> = { kind: "refused", refusal: "lease gone", reason: "gone" };
-const FORBIDDEN: Reply<unknown> = { kind: "refused", refusal: "other", reason: "a password" };
+const refusedFor = (refusal: EtcdRefusal, reason: string): Reply<unknown> => {
+  return { kind: "refused", refusal, reason };
+};
+const LEASE_GONE = refusedFor(EtcdRefusal.LEASE_GONE, "gone");
+const FORBIDDEN = refusedFor(EtcdRefusal.OTHER, "a password");
+const FULL = refusedFor(EtcdRefusal.NO_SPACE, "database space exceeded");
 
 /** @returns The logged lines, and a health with `time.nowMs` as its clock. */
 function healthOf() {
@@ -49,6 +53,18 @@ test("calls that fail between others, and a pause of this process, are no silenc
   time.nowMs += 60_000;
   health.heard("keepAlive", LOST);
   expect(lines).toEqual([]);
+});
+
+test("a full member is logged once, and its room", () => {
+  const { health, lines } = healthOf();
+  for (let i = 0; i < 3; i++) {
+    health.heard("transact", FULL);
+    health.heard("range", DONE);
+  }
+  expect(lines).toEqual([expect.stringContaining("etcd has no room and takes no change")]);
+  health.heard("transact", LOST);
+  health.heard("transact", DONE);
+  expect(lines.slice(1)).toEqual(['etcd takes changes again {"etcd":"db:2379"}']);
 });
 
 test("a member that refuses this host is logged with its reason", () => {

@@ -34,21 +34,34 @@ export class EtcdMembers {
   readonly #peerPorts: readonly number[];
   readonly #processes: (ChildProcess | null)[] = MEMBERS.map(() => null);
 
-  private constructor(sites: readonly MemberSite[], ports: readonly number[]) {
+  readonly #more: readonly string[];
+
+  private constructor(
+    sites: readonly MemberSite[],
+    ports: readonly number[],
+    more: readonly string[],
+  ) {
     this.#sites = sites;
+    this.#more = more;
     this.#clientPorts = ports.slice(0, MEMBERS.length);
     this.#peerPorts = ports.slice(MEMBERS.length);
   }
 
-  /** Settles when the members have a leader. */
-  static start(folder: string): Promise<EtcdMembers> {
+  /** Settles when the members have a leader. @param more - Arguments of each member. */
+  static start(folder: string, more: readonly string[] = []): Promise<EtcdMembers> {
     const [address, peerAddress] = ["127.0.0.1", "127.0.0.1"];
-    return this.startAt(MEMBERS.map(() => ({ folder, address, peerAddress, enter: [] })));
+    return this.startAt(
+      MEMBERS.map(() => ({ folder, address, peerAddress, enter: [] })),
+      more,
+    );
   }
 
   /** Settles when the members have a leader. @param sites - One for each member. */
-  static async startAt(sites: readonly MemberSite[]): Promise<EtcdMembers> {
-    const members = new EtcdMembers(sites, await freePorts(2 * MEMBERS.length));
+  static async startAt(
+    sites: readonly MemberSite[],
+    more: readonly string[] = [],
+  ): Promise<EtcdMembers> {
+    const members = new EtcdMembers(sites, await freePorts(2 * MEMBERS.length), more);
     for (const member of MEMBERS) members.spawn(member);
     await members.leader();
     return members;
@@ -68,6 +81,7 @@ export class EtcdMembers {
     const log = fs.openSync(path.join(folder, `etcd-${member}.log`), "a");
     const args = [
       TIMES,
+      this.#more,
       ["--name", `m${member}`],
       ["--data-dir", path.join(folder, `etcd-${member}`)],
       ["--listen-client-urls", client],
