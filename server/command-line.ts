@@ -434,7 +434,9 @@ const DESCRIPTION = [
   "Simulates a flash sale over HTTP on a running server, then checks the result.",
   "A crowd of constant size buys until everything is sold. Each buyer chooses adjacent seats or " +
     "general-admission places, locks them, hesitates, and then pays or gives up. After a refused " +
-    "lock, the buyer chooses again. Each buyer who leaves is replaced by one with a new session.",
+    "lock, the buyer chooses again. Each buyer who leaves is replaced by one with a new session. " +
+    "With --best the buyers say how many they want, and the server chooses and locks the best " +
+    "places; after a refusal they ask for as many as are together.",
   "You may kill and restart the server during the sale: the crowd waits, resolves every request " +
     "of unknown outcome, and continues. Do not sell on the same event by other means meanwhile: " +
     "the check would count those sales as errors.",
@@ -447,9 +449,10 @@ that ends at the time limit, or because other sessions hold what is left, has no
 failed: the report says what was not sold.
 
 Each line of the ledger is {"time","op","step","session","seats","areas"}: op is
-lock, unlock or sale; step is asked, answered or refused; seats are ids; areas
-are {"id","capacity"}. Asked without a later answered or refused is an unknown
-outcome. A line is handed to the operating system before the request is sent or
+lock, best, unlock or sale; step is asked, answered or refused; seats are ids; areas
+are {"id","capacity"}. Before it is answered, best has neither: the server chooses.
+An unlock without both releases all that its session holds. Asked without a later
+answered or refused is an unknown outcome. A line is handed to the operating system before the request is sent or
 the next step is taken. After a crash, the ledger therefore shows which changes
 must exist and which may exist.
 

@@ -62,6 +62,15 @@ export function drawProfile(habits: Habits, random: Random, sessionId: string): 
 export interface BuyerWish extends BuyerProfile {
   /** Consecutive refusals for an orphan seat. */
   readonly orphanRefusals: number;
+  /** The last answer of `best`, if it found nothing. */
+  readonly unsuitable?: Unsuitable | undefined;
+}
+
+/** What `best` could have had in place of `quantity`. */
+export interface Unsuitable {
+  readonly quantity: number;
+  readonly largestTogether: number;
+  readonly available: number;
 }
 
 /** The inventory as its buyers see it, and their news of it. It may be out of date. */
@@ -70,7 +79,7 @@ export interface Market<Basket> {
   choose(wish: BuyerWish, random: Random): Basket | undefined;
   markHeld?(basket: Basket): void;
   markReleased?(basket: Basket): void;
-  markRefused?(basket: Basket, objects: readonly RefusedObject[]): void;
+  markRefused?(basket: Basket, refusal: Refusal): void;
   /** @param isProven - By a refusal: the sale itself had no answer. */
   markSold?(basket: Basket, isProven: boolean): void;
   /** An acknowledged hold was gone when its buyer wanted to pay. */
@@ -82,12 +91,15 @@ export interface Market<Basket> {
 }
 
 /** The outcome of a call; unknown if its answer was lost. */
-export type Outcome = { readonly kind: "done" } | { readonly kind: "unknown" } | Refusal;
+export type Outcome<Basket = never> =
+  /** `basket` is held where the server has chosen it. */
+  { readonly kind: "done"; readonly basket?: Basket } | { readonly kind: "unknown" } | Refusal;
 
 export interface Refusal {
   readonly kind: "refused";
   readonly errorCode: RefusalCode;
   readonly objects: readonly RefusedObject[];
+  readonly unsuitable?: Unsuitable;
 }
 
 export const DONE: Outcome = { kind: "done" };
@@ -98,9 +110,12 @@ export const TAKEN: Outcome = {
   objects: [],
 };
 
+/** A lock may be one of places that the server chooses. */
+type BuyerCall = Exclude<BookingCall, "best">;
+
 /** The next call of a buyer. */
 export interface Step<Basket> {
-  readonly call: BookingCall;
+  readonly call: BuyerCall;
   readonly basket: Basket;
   /** Before the call. */
   readonly pauseMs: number;
@@ -109,8 +124,8 @@ export interface Step<Basket> {
 }
 
 export type BuyerEnd = "BOUGHT" | "GAVE_UP" | "KEPT" | "EMPTY_HANDED";
-export type Buyer<Basket> = Generator<Step<Basket>, BuyerEnd, Outcome>;
-type Part<Basket, Result> = Generator<Step<Basket>, Result, Outcome>;
+export type Buyer<Basket> = Generator<Step<Basket>, BuyerEnd, Outcome<Basket>>;
+type Part<Basket, Result> = Generator<Step<Basket>, Result, Outcome<Basket>>;
 
 /** Starts a buyer. A buyer who holds something pays or gives up, even after the end of the sale. */
 export function* shop<Basket>(
@@ -119,14 +134,17 @@ export function* shop<Basket>(
   market: Market<Basket>,
 ): Buyer<Basket> {
   const { intent, thinkMs, choicesMax } = profile;
+  let { count } = profile;
   let orphanRefusals = 0;
+  let unsuitable: Unsuitable | undefined;
   for (let choices = 0; choices < choicesMax; choices++) {
-    const basket = market.choose({ ...profile, orphanRefusals }, random);
-    if (basket === undefined) break;
-    const outcome = yield { call: "lock", basket, pauseMs: 0, attempt: 0 };
+    const wished = market.choose({ ...profile, count, orphanRefusals, unsuitable }, random);
+    if (wished === undefined) break;
+    const outcome = yield { call: "lock", basket: wished, pauseMs: 0, attempt: 0 };
     if (outcome.kind === "unknown") {
-      yield* release(basket, 0, market);
+      yield* release(wished, 0, market);
     } else if (outcome.kind === "done") {
+      const basket = outcome.basket ?? wished;
       orphanRefusals = 0;
       market.markHeld?.(basket);
       if (intent === "KEEP") return "KEPT";
@@ -140,10 +158,18 @@ export function* shop<Basket>(
       if (orphanRefusals > ORPHAN_REFUSALS_MAX) market.markStale?.();
     } else {
       orphanRefusals = 0;
-      market.markRefused?.(basket, outcome.objects);
+      ({ unsuitable } = outcome);
+      market.markRefused?.(wished, outcome);
+      if (isBeyondLimit(outcome)) count -= 1;
+      if (count === 0) break;
     }
   }
   return "EMPTY_HANDED";
+}
+
+/** Fewer seats may be granted. */
+function isBeyondLimit({ objects }: Refusal): boolean {
+  return objects.some(({ code }) => code === "HELD_LIMIT" || code === "VISITOR_LIMIT");
 }
 
 /**
@@ -195,7 +221,7 @@ function* pay<Basket>(
 /** Plays a buyer over an asynchronous transport. */
 export async function play<Basket>(
   buyer: Buyer<Basket>,
-  book: (step: Step<Basket>) => Promise<Outcome>,
+  book: (step: Step<Basket>) => Promise<Outcome<Basket>>,
   pause: (durationMs: number) => Promise<unknown>,
 ): Promise<BuyerEnd> {
   let turn = buyer.next();

@@ -1,7 +1,7 @@
 /** Typed reads and writes of everything except bookings. Reads are retried. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Dispatcher, Pool } from "undici";
-import { type Call, CommandClient, ConnectionRefused } from "../client/client.ts";
+import { type BestRequest, type Call, CommandClient, ConnectionRefused } from "../client/client.ts";
 import {
   API_PATH,
   type AreaCounters,
@@ -164,6 +164,8 @@ export interface HttpRequest {
   readonly body?: string | undefined;
   /** Called when a connection takes the request, before its first byte is sent. */
   readonly onSend?: (() => void) | undefined;
+  /** Asked when a connection is free; if true, the request is not sent. */
+  readonly isMoot?: (() => boolean) | undefined;
 }
 
 /**
@@ -173,6 +175,8 @@ export interface HttpRequest {
 type HttpResult =
   | Answer
   | { readonly kind: "lost"; readonly wasSent: boolean; readonly reason: string };
+
+const NOT_SENT: HttpResult = { kind: "lost", wasSent: false, reason: "no longer wanted" };
 
 export interface Answer {
   readonly kind: "answer";
@@ -217,6 +221,10 @@ export class Transport {
 
   async send(request: HttpRequest): Promise<HttpResult> {
     await this.#limiter.acquire();
+    if (request.isMoot?.() === true) {
+      this.#limiter.release();
+      return NOT_SENT;
+    }
     let result = await this.#dispatch(request);
     // The organization is in another cell, so the request has had no effect.
     if (result.kind === "answer" && result.location !== undefined) {
@@ -293,13 +301,6 @@ export class Transport {
 
 // Sends bookings as commands over one WebSocket. The results are those of requests.
 
-/** The body of a booking. */
-interface Selection {
-  readonly sessionId: string;
-  readonly seats: readonly { readonly id: number }[];
-  readonly groupOfSeats: readonly { readonly id: number; readonly capacity: number }[];
-}
-
 export class SocketTransport {
   readonly #client: CommandClient;
   readonly #statistics: Statistics;
@@ -311,15 +312,18 @@ export class SocketTransport {
   }
 
   /** @throws FatalError when the server refuses the connection. */
-  async send({ path, body = "{}", onSend }: HttpRequest): Promise<HttpResult> {
+  async send({ path, body = "{}", onSend, isMoot }: HttpRequest): Promise<HttpResult> {
+    if (isMoot?.() === true) return NOT_SENT;
     const [resource = "", query] = path.split("?");
-    const call = resource.slice(resource.lastIndexOf("/") + 1) as Call;
+    const call = resource.slice(resource.lastIndexOf("/") + 1) as Call | "best";
     const eventId = new URLSearchParams(query).get("eventId")!;
     onSend?.();
     const sentAtMs = performance.now();
     try {
-      const booking = { eventId, ...(JSON.parse(body) as Selection) };
-      const result = await this.#client.send(call, booking);
+      const request = { eventId, ...(JSON.parse(body) as object) };
+      const result = await (call === "best"
+        ? this.#client.best(request as BestRequest)
+        : this.#client.send(call, request));
       const durationMs = performance.now() - sentAtMs;
       const status = result.ok ? STATUS_OK : result.problem.status;
       this.#statistics.requests += 1;

@@ -18,7 +18,7 @@ export const STATUS_SERVER_ERROR_MIN = 500;
 export const STATUS_SERVICE_UNAVAILABLE = 503;
 
 /** `errorCode` of the refusals after which a buyer can make another choice. */
-export type RefusalCode = "INVENTORY_NOT_AVAILABLE" | "ORPHAN_SEAT";
+export type RefusalCode = "INVENTORY_NOT_AVAILABLE" | "ORPHAN_SEAT" | "NOTHING_SUITABLE";
 
 export type SeatState = "ACTIVE" | "LOCKED" | "SOLD" | "BLOCKED";
 
@@ -66,7 +66,12 @@ export interface RefusedObject {
     | "PRICE_CHANGED"
     | "STALE_FENCE"
     | "INSUFFICIENT_CAPACITY"
+    | "HELD_LIMIT"
+    | "VISITOR_LIMIT"
+    | "NOTHING_SUITABLE"
     | "ORPHAN_SEAT";
+  /** Of NOTHING_SUITABLE: the quantity. */
+  readonly rejectedValue?: unknown;
 }
 
 /** The members of `application/problem+json` that this client reads. */
@@ -74,6 +79,9 @@ export interface Problem {
   readonly errorCode?: string | undefined;
   readonly detail?: string | undefined;
   readonly errors?: readonly RefusedObject[] | undefined;
+  /** Of NOTHING_SUITABLE: the largest block below the quantity, and all candidates. */
+  readonly largestTogether?: number | undefined;
+  readonly available?: number | undefined;
 }
 
 /** The position in `seats[1].id`, or undefined if the field is not a seat. */
@@ -82,7 +90,7 @@ export function seatPosition(field: string): number | undefined {
   return match === null ? undefined : Number(match[1]);
 }
 
-// What a buyer has chosen, and the request body that books it.
+// What a buyer has chosen, and the request bodies that book it.
 
 /** Adjacent seats of one row, or places in one general-admission area. */
 export interface Basket {
@@ -90,15 +98,44 @@ export interface Basket {
   readonly areas: readonly { readonly id: number; readonly capacity: number }[];
 }
 
+/** A wish that the server fills: `quantity` seats, or places in the first area that has as many. */
+export interface BestWish {
+  readonly quantity: number;
+  /** Empty for seats. */
+  readonly areaIds: readonly number[];
+}
+
 /** A basket of one session. Lock, unlock and sale send the same body. */
 export interface Booking {
   readonly sessionId: string;
+  /** Empty before an answer to `best`. */
   readonly basket: Basket;
   readonly body: string;
+  /** Only of a booking that asks for the best places. */
+  readonly best?: { readonly wish: BestWish; readonly body: string };
 }
 
 export function createBooking(sessionId: string, basket: Basket): Booking {
   const seats = basket.seatIds.map((id) => ({ id, capacity: null }));
   const body = JSON.stringify({ sessionId, seats, groupOfSeats: basket.areas });
   return { sessionId, basket, body };
+}
+
+/**
+ * Asks for the best places. Until the answer names them, an unlock releases everything that the
+ * session holds.
+ */
+export function createBestBooking(sessionId: string, wish: BestWish): Booking {
+  const { quantity, areaIds: groupOfSeatsIds } = wish;
+  // Like buyers who pick, it takes accessible seats as any others.
+  const asked = { sessionId, quantity, groupOfSeatsIds, includeAccessible: true };
+  const basket = { seatIds: [], areas: [] };
+  const body = JSON.stringify({ sessionId, all: true });
+  return { sessionId, basket, body, best: { wish, body: JSON.stringify(asked) } };
+}
+
+/** The members of an answer of `best` that this client reads. */
+export interface BestAnswer {
+  readonly seats: readonly { readonly id: number }[];
+  readonly groupOfSeats: Basket["areas"];
 }

@@ -6,7 +6,6 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Ledger, SalesRecord } from "./books.ts";
 import {
-  DONE,
   drawProfile,
   type Habits,
   type Market,
@@ -14,6 +13,8 @@ import {
   play,
   type Refusal,
   shop,
+  type Step,
+  TAKEN,
 } from "./buyer.ts";
 import {
   type Answer,
@@ -26,8 +27,11 @@ import {
 } from "./client.ts";
 import {
   API_PATH,
+  type BestAnswer,
   type Booking,
+  createBestBooking,
   createBooking,
+  type RefusalCode,
   STATUS_OK,
   STATUS_SERVER_ERROR_MIN,
   STATUS_TOO_MANY_REQUESTS,
@@ -41,7 +45,8 @@ const WATCH_INTERVAL_MS = 100;
 /**
  * One in this many reads is a full read of the listing. The first read is one, because nearly every
  * seat has changed by then. Later ones correct what a list of changes cannot: a removed price is
- * not reported as a change, and a late refusal may have overwritten a change in the view.
+ * not reported as a change, and a late refusal may have overwritten a change in the view. After each,
+ * buyers ask the server once more for the best places of what seems free.
  */
 const READS_PER_FULL_READ = 20;
 const MS_PER_SECOND = 1_000;
@@ -71,7 +76,7 @@ export class Sale {
     this.#context = context;
     this.#reader = reader;
     this.#options = options;
-    this.#market = marketOf(context);
+    this.#market = marketOf(context, options);
     this.#habits = habitsOf(options);
   }
 
@@ -114,7 +119,7 @@ export class Sale {
     statistics.buyers.served += 1;
     const end = await play(
       shop(profile, random, this.#market),
-      ({ call, basket, attempt }) => bookings.book(call, basket, attempt),
+      (step) => bookings.book(step),
       (durationMs) => room.pause(durationMs),
     );
     if (end === "BOUGHT") statistics.buyers.bought += 1;
@@ -127,6 +132,7 @@ export class Sale {
     for (let readCount = 0; room.isOpen; await sleep(WATCH_INTERVAL_MS)) {
       if (view.needsUpdate) {
         const end = await this.#updateView(readCount);
+        if (readCount % READS_PER_FULL_READ === 0) view.forgetUnsuitable();
         readCount += 1;
         if (end !== undefined) {
           room.close();
@@ -184,15 +190,25 @@ interface SaleContext extends Services {
   readonly record: SalesRecord;
 }
 
-function marketOf({ view, room, record, statistics, ledger }: SaleContext): Market<Booking> {
+function marketOf(context: SaleContext, { best: isBest }: CrowdOptions): Market<Booking> {
+  const { view, room, record, statistics, ledger } = context;
+  const choose: Market<Booking>["choose"] = (wish, random) => {
+    if (!room.isOpen) return undefined;
+    if (isBest === true) {
+      const asked = view.wishFor(wish, random);
+      return asked && createBestBooking(wish.sessionId, asked);
+    }
+    const basket = view.choose(wish, random);
+    return basket && createBooking(wish.sessionId, basket);
+  };
   return {
-    choose: (wish, random) => {
-      const basket = room.isOpen ? view.choose(wish, random) : undefined;
-      return basket && createBooking(wish.sessionId, basket);
-    },
+    choose,
     markHeld: ({ basket }) => view.markHeld(basket),
     markReleased: ({ basket }) => view.markReleased(basket),
-    markRefused: ({ basket }, objects) => view.markRefused(basket, objects),
+    markRefused: ({ basket, best }, { objects, unsuitable }) => {
+      if (best === undefined) view.markRefused(basket, objects);
+      else if (unsuitable !== undefined) view.markUnsuitable(best.wish, unsuitable);
+    },
     markSold: (booking, isProven) => {
       if (isProven) ledger?.write("sale", "answered", booking);
       view.markSold(booking.basket);
@@ -216,12 +232,18 @@ function provesSale({ basket }: Booking, { errorCode, objects }: Refusal): boole
   return errorCode !== "ORPHAN_SEAT" && sold.length === basket.seatIds.length;
 }
 
-// Books on one event: lock, unlock and sale. A request that the server certainly has not executed
+// Books on one event: lock or best, unlock and sale. A request that the server certainly has not executed
 // is sent again after a pause. If the server may have executed it, the outcome is `unknown`, and
 // the buyer must find out.
 
-/** First byte of the answer `true`, the only body that the three calls send with status 200. */
+/** First byte of the answer `true`, the only body of lock, unlock and sale with status 200. */
 const TRUE_FIRST_BYTE = "t".charCodeAt(0);
+/** Refusals after which a buyer can make another choice. */
+const CHOOSE_AGAIN: ReadonlySet<string | undefined> = new Set([
+  "INVENTORY_NOT_AVAILABLE",
+  "NOTHING_SUITABLE",
+  "ORPHAN_SEAT",
+] satisfies RefusalCode[]);
 
 /** What the bookings of a run share. */
 export interface Services {
@@ -234,27 +256,39 @@ export interface Services {
 export class BookingClient {
   readonly #services: Services;
   readonly #eventId: string;
+  readonly #view: Pick<InventoryView, "freeCount">;
 
-  constructor(services: Services, eventId: string) {
+  /** @param view - A lock is not sent if nothing is free when it reaches a connection. */
+  constructor(services: Services, eventId: string, view: Pick<InventoryView, "freeCount">) {
     this.#services = services;
     this.#eventId = eventId;
+    this.#view = view;
   }
 
   /**
-   * Sends one booking call. A caller that repeats a call of unknown outcome increases
-   * `firstAttempt`, so that the pauses grow.
+   * Sends one booking call. A buyer who repeats a call of unknown outcome increases `attempt`, so
+   * that the pauses grow.
    * @throws FatalError for an answer that another choice cannot change (key, event, interface).
    */
-  async book(call: BookingCall, booking: Booking, firstAttempt = 0): Promise<Outcome> {
+  async book({
+    call: step,
+    basket: booking,
+    attempt: firstAttempt,
+  }: Step<Booking>): Promise<Outcome<Booking>> {
     const { transport, statistics, retryPolicy, ledger } = this.#services;
+    const { best } = booking;
+    const call = step === "lock" && best !== undefined ? "best" : step;
+    let isMoot = false;
     const request = {
       method: "POST",
       path: `${API_PATH}/booking/${call}?eventId=${this.#eventId}`,
-      body: booking.body,
+      body: call === "best" ? best!.body : booking.body,
       onSend: () => ledger?.write(call, "asked", booking),
+      isMoot: () => (isMoot = step === "lock" && this.#view.freeCount === 0),
     } as const;
     for (let attempt = firstAttempt; ; attempt++) {
       const result = await transport.send(request);
+      if (isMoot) return TAKEN;
       if (result.kind === "lost" || result.status >= STATUS_SERVER_ERROR_MIN) {
         const mayBeDone = result.kind === "answer" || result.wasSent;
         statistics[mayBeDone ? "unknownOutcomes" : "unsent"] += 1;
@@ -265,22 +299,40 @@ export class BookingClient {
         await retryPolicy.waitAfter(result, attempt);
       } else {
         statistics.recordLatency(call, result.durationMs);
-        const isTrue = result.status === STATUS_OK && result.body[0] === TRUE_FIRST_BYTE;
-        const outcome = isTrue ? DONE : this.#refusalOf(request, result);
-        ledger?.write(call, isTrue ? "answered" : "refused", booking);
+        const granted = grantedOf(call, booking, result);
+        const outcome =
+          granted === null
+            ? this.#refusalOf(request, result)
+            : ({ kind: "done", basket: granted } as const);
+        ledger?.write(call, granted === null ? "refused" : "answered", granted ?? booking);
         return outcome;
       }
     }
   }
 
   #refusalOf(request: HttpRequest, answer: Answer): Refusal {
-    const { errorCode, errors = [] } = parseProblem(answer.body);
-    if (errorCode !== "INVENTORY_NOT_AVAILABLE" && errorCode !== "ORPHAN_SEAT") {
-      throw unexpectedAnswer(request, answer);
-    }
+    const { errorCode, errors = [], largestTogether, available } = parseProblem(answer.body);
+    if (!isChooseAgain(errorCode)) throw unexpectedAnswer(request, answer);
     this.#services.statistics.refusals.increment(errors[0]?.code ?? errorCode);
-    return { kind: "refused", errorCode, objects: errors };
+    const refusal = { kind: "refused", errorCode, objects: errors } as const;
+    if (errorCode !== "NOTHING_SUITABLE") return refusal;
+    const quantity = Number(errors[0]?.rejectedValue);
+    const unsuitable = { quantity, largestTogether: largestTogether!, available: available! };
+    return { ...refusal, unsuitable };
   }
+}
+
+function isChooseAgain(errorCode: string | undefined): errorCode is RefusalCode {
+  return CHOOSE_AGAIN.has(errorCode);
+}
+
+/** @returns The booking as it is now; null for a refusal. */
+function grantedOf(call: BookingCall, booking: Booking, { status, body }: Answer): Booking | null {
+  if (status !== STATUS_OK) return null;
+  if (call !== "best") return body[0] === TRUE_FIRST_BYTE ? booking : null;
+  const { seats, groupOfSeats } = JSON.parse(body.toString()) as BestAnswer;
+  const basket = { seatIds: seats.map(({ id }) => id), areas: groupOfSeats };
+  return createBooking(booking.sessionId, basket);
 }
 
 // Where buyers wait until something is free, and the switch that ends the sale for all of them.

@@ -2,10 +2,12 @@
  * The crowd's shared view of the event: seats and areas together, so a buyer need not know which of
  * the two a basket holds. Every answer updates it. See `SeatMap` for its limits.
  */
+import type { Unsuitable } from "./buyer.ts";
 import type { Inventory } from "./client.ts";
 import {
   type AreaCounters,
   type Basket,
+  type BestWish,
   type ListedSeat,
   type RefusedObject,
   seatPosition,
@@ -16,11 +18,16 @@ import type { Random } from "./random.ts";
 export interface Wish extends SeatWish {
   /** Places in a general-admission area rather than seats. */
   readonly prefersPlaces: boolean;
+  readonly unsuitable?: Unsuitable | undefined;
 }
+
+/** Free seats, or free places, among which `best` found nothing; a change of their number ends it. */
+type Barren = Record<"seats" | "places", number>;
 
 export class InventoryView {
   readonly #seats: SeatMap;
   readonly #areas: AreaMap;
+  readonly #barren: Barren = { seats: 0, places: 0 };
   #isStale = false;
 
   constructor({ seats, areas }: Inventory) {
@@ -28,9 +35,19 @@ export class InventoryView {
     this.#areas = new AreaMap(areas);
   }
 
-  /** Seats and places that seem free. */
+  /** Seats and places that seem free, less those among which `best` finds nothing. */
   get freeCount(): number {
-    return this.#seats.freeCount + this.#areas.freeCount;
+    return this.#freeSeats + this.#freePlaces;
+  }
+
+  get #freeSeats(): number {
+    const { freeCount } = this.#seats;
+    return freeCount === this.#barren.seats ? 0 : freeCount;
+  }
+
+  get #freePlaces(): number {
+    const { freeCount } = this.#areas;
+    return freeCount === this.#barren.places ? 0 : freeCount;
   }
 
   /** Seats and places that may still be bought in this sale: free, or held by a session. */
@@ -62,6 +79,34 @@ export class InventoryView {
     return wish.prefersPlaces ? (places() ?? seats()) : (seats() ?? places());
   }
 
+  /**
+   * @returns A wish for `best`: what the buyer wants or, after a refusal, the largest block of what
+   * is left; undefined if nothing seems free.
+   */
+  wishFor({ count, prefersPlaces, unsuitable }: Wish, random: Random): BestWish | undefined {
+    if (this.freeCount === 0) return undefined;
+    const isPlaces = this.#freePlaces > 0 && (prefersPlaces || this.#freeSeats === 0);
+    const areaIds = isPlaces ? this.#areas.idsOfFree(random) : [];
+    const hasSome = unsuitable !== undefined && unsuitable.available > 0;
+    return { quantity: hasSome ? suitableCount(count, unsuitable) : count, areaIds };
+  }
+
+  /** After a refusal of `best`. */
+  markUnsuitable(
+    { areaIds }: BestWish,
+    { quantity, largestTogether, available }: Unsuitable,
+  ): void {
+    if (available > 0 && (largestTogether > 0 || quantity === 1)) return;
+    if (areaIds.length > 0) this.#barren.places = this.#areas.freeCount;
+    else this.#barren.seats = this.#seats.freeCount;
+  }
+
+  /** `best` may find something again. */
+  forgetUnsuitable(): void {
+    this.#barren.seats = 0;
+    this.#barren.places = 0;
+  }
+
   markHeld(basket: Basket): void {
     this.#setSeats(basket, Availability.HELD);
     for (const { id, capacity } of basket.areas) this.#areas.add(id, -capacity);
@@ -70,6 +115,8 @@ export class InventoryView {
   markReleased(basket: Basket): void {
     this.#setSeats(basket, Availability.FREE);
     for (const { id, capacity } of basket.areas) this.#areas.add(id, capacity);
+    // A basket of unknown content too: the view may have shown it as free all the time.
+    this.forgetUnsuitable();
   }
 
   markSold(basket: Basket): void {
@@ -82,6 +129,7 @@ export class InventoryView {
    */
   markRefused(basket: Basket, objects: readonly RefusedObject[]): void {
     for (const { field, code } of objects) {
+      if (code === "HELD_LIMIT" || code === "VISITOR_LIMIT") continue;
       const isShort = code === "INSUFFICIENT_CAPACITY";
       for (const { id, capacity } of basket.areas) {
         this.#areas.limitBelow(id, isShort ? capacity : 1);
@@ -97,6 +145,11 @@ export class InventoryView {
   #setSeats(basket: Basket, availability: Availability): void {
     for (const seatId of basket.seatIds) this.#seats.set(seatId, availability);
   }
+}
+
+/** Without a smaller block, one seat alone would leave an orphan, and two seats would not. */
+function suitableCount(count: number, { largestTogether }: Unsuitable): number {
+  return largestTogether === 0 ? 2 : Math.min(largestTogether, count);
 }
 
 // The client's view of the seats: the last known availability of each, and the choice of adjacent
@@ -340,6 +393,13 @@ class AreaMap {
   /** After a refusal: fewer than `count` places are free. */
   limitBelow(areaId: number, count: number): void {
     this.#freeById.set(areaId, Math.min(count - 1, this.#freeById.get(areaId) ?? 0));
+  }
+
+  /** Areas with free places, beginning with a random one. */
+  idsOfFree(random: Random): number[] {
+    const ids = [...this.#freeById].flatMap(([id, free]) => (free > 0 ? [id] : []));
+    const first = random.below(ids.length);
+    return [...ids.slice(first), ...ids.slice(0, first)];
   }
 
   /**

@@ -18,6 +18,8 @@ export interface CrowdOptions {
   /** In seconds. */
   readonly holdWait: number;
   readonly seed: number;
+  /** Locks the places that the server chooses. */
+  readonly best?: boolean;
 }
 
 /** The flags as commander parses them. */
@@ -89,6 +91,7 @@ export function addOnsaleOptions(command: Command): Command {
       integer(1, CONNECTIONS_MAX),
       64,
     )
+    .option("--best", "lock the best places that are free, in place of seats picked from the map")
     .option("--socket", "book over one WebSocket instead of these connections")
     .option("--seconds <s>", "time limit of the sale", integer(1, COUNT_MAX), 300)
     .option(

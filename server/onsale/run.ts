@@ -23,7 +23,7 @@ import {
 import { InventoryView } from "./inventory-view.ts";
 import type { OnsaleOptions } from "./options.ts";
 import { Random } from "./random.ts";
-import { BOOKING_CALLS, type Latency, Statistics } from "./statistics.ts";
+import { BOOKING_CALLS, type BookingCall, type Latency, Statistics } from "./statistics.ts";
 import { formatCount, formatCountOf, type Paint, paintFor } from "./terminal.ts";
 
 const MS_PER_SECOND = 1_000;
@@ -70,7 +70,7 @@ async function play(
   const before = await reader.readAll();
   const view = new InventoryView(before);
   const record = new SalesRecord();
-  const bookings = new BookingClient(services, eventId);
+  const bookings = new BookingClient(services, eventId, view);
   const context = { ...services, bookings, view, room: new WaitingRoom(), record };
   const sale = new Sale(context, reader, options);
 
@@ -95,7 +95,7 @@ async function play(
   const { holdsLost, serverErrors } = statistics;
   const checks = checkSale({ record, before, after, holdsLost, serverErrors });
   const { outages } = retryPolicy;
-  const run = { eventId, seed, endedBy, seconds, requests, outages };
+  const run = { eventId, seed, isBest: options.best === true, endedBy, seconds, requests, outages };
   return buildReport({ ...run, record, after, statistics, checks });
 }
 
@@ -182,6 +182,8 @@ const NUMBER_WIDTH = 12;
 export interface RunResult {
   readonly eventId: string;
   readonly seed: number;
+  /** The server chose the places. */
+  readonly isBest: boolean;
   readonly endedBy: SaleEnd;
   /** Duration of the sale, without setup and final check. */
   readonly seconds: number;
@@ -211,6 +213,8 @@ function buildReport(result: RunResult) {
 }
 
 function collectFacts({ record, after, statistics, checks, ...run }: RunResult) {
+  const ticketCount = record.seatCount + record.placeCount;
+  const refusalCount = [...statistics.refusals.values()].reduce((sum, n) => sum + n, 0);
   const left = {
     free: { seats: countSeats(after.seats, "ACTIVE"), places: countPlaces(after, "active") },
     held: { seats: countSeats(after.seats, "LOCKED"), places: countPlaces(after, "locked") },
@@ -227,6 +231,9 @@ function collectFacts({ record, after, statistics, checks, ...run }: RunResult) 
     heldByOthers: findHeld(after),
     buyers: statistics.buyers,
     refused: Object.fromEntries(statistics.refusals),
+    ticketsPerSecond: Math.round(ticketCount / run.seconds),
+    /** Null without a ticket. */
+    refusalsPerTicket: ticketCount === 0 ? null : refusalCount / ticketCount,
     requestsPerSecond: Math.round(run.requests / run.seconds),
     serverErrors: Object.fromEntries(statistics.serverErrors),
     throttled: statistics.throttled,
@@ -234,6 +241,7 @@ function collectFacts({ record, after, statistics, checks, ...run }: RunResult) 
     unknownOutcomes: statistics.unknownOutcomes,
     latency: {
       lock: statistics.latency("lock"),
+      best: statistics.latency("best"),
       sale: statistics.latency("sale"),
       unlock: statistics.latency("unlock"),
     },
@@ -297,11 +305,12 @@ function formatReport(report: Report, paint: Paint): string {
     ...(held.length === 0 ? [] : [formatLine("held", visible(nameSome(held)))]),
     formatLine("buyers", `${formatCount(buyers.served)}: ${served.join(", ")}`),
     formatLine("refused", formatCauses(Object.entries(report.refused))),
+    formatLine("tickets", formatTickets(report)),
     formatLine("requests", `${formatCount(report.requests)}, ${rate}`),
     formatLine("errors", formatCauses(errorsOf(report))),
     "",
     formatRow("", ["count", "p50 ms", "p99 ms", "p99.9 ms", "max ms"]),
-    ...BOOKING_CALLS.map((call) => formatRow(call, latencyCells(latency[call]))),
+    ...callsOf(report).map((call) => formatRow(call, latencyCells(latency[call]))),
     "",
     ...report.checks.map((check) => formatCheck(check, paint)),
   ].join("\n");
@@ -309,6 +318,18 @@ function formatReport(report: Report, paint: Paint): string {
 
 function heldLabel({ name, id, places }: HeldObject): string {
   return places === undefined ? `${name} (id ${id})` : `${name}: ${formatCountOf(places, "place")}`;
+}
+
+function formatTickets({ ticketsPerSecond, refusalsPerTicket }: Report): string {
+  const rate = `${formatCount(ticketsPerSecond)} per second`;
+  if (refusalsPerTicket === null) return rate;
+  return `${rate}, ${refusalsPerTicket.toFixed(3)} refusals per ticket`;
+}
+
+/** The calls of such buyers. */
+function callsOf({ isBest }: Report): BookingCall[] {
+  const other = isBest ? "lock" : "best";
+  return BOOKING_CALLS.filter((call) => call !== other);
 }
 
 /** What went wrong without failing a check. The buyers resolved every unknown outcome. */

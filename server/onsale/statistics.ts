@@ -2,7 +2,7 @@
 import { build, type Histogram } from "hdr-histogram-js";
 
 /** The calls whose latency is reported. */
-export const BOOKING_CALLS = ["lock", "sale", "unlock"] as const;
+export const BOOKING_CALLS = ["lock", "best", "sale", "unlock"] as const;
 export type BookingCall = (typeof BOOKING_CALLS)[number];
 
 const LATENCY_US_MAX = 60_000_000;
@@ -34,6 +34,7 @@ export class Statistics {
   readonly refusals = new Counts<string>();
   readonly #latenciesUs: Record<BookingCall, Histogram> = {
     lock: newHistogram(),
+    best: newHistogram(),
     sale: newHistogram(),
     unlock: newHistogram(),
   };

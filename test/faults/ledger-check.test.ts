@@ -5,7 +5,7 @@ import { World } from "../support/engine.ts";
 import { area, section } from "../support/layout.ts";
 import { ledgerDeviations, LedgerFold } from "../support/ledger-check.ts";
 
-type Op = LedgerLine["op"];
+type Op = Exclude<LedgerLine["op"], "best">;
 
 /** A house, and a ledger that may differ from it. */
 class Scene {
@@ -19,7 +19,12 @@ class Scene {
   }
 
   /** Enters in the ledger. */
-  told(op: Op, steps: readonly LedgerStep[], session: string, ...objects: readonly string[]): void {
+  told(
+    op: LedgerLine["op"],
+    steps: readonly LedgerStep[],
+    session: string,
+    ...objects: readonly string[]
+  ): void {
     const { seats = [], groupOfSeats = [] } = this.world.selection(session, ...objects);
     const time = new Date(0).toISOString();
     const line = { time, op, session, seats: seats!.map(({ id }) => id), areas: groupOfSeats };
@@ -121,6 +126,20 @@ test("a partially applied lock is found, even if its outcome is unknown", () => 
   expect(scene.deviations).toEqual([
     "session ann may have all of its basket or nothing: seat A1 LOCKED by ann, seat A2 ACTIVE",
   ]);
+});
+
+test("the server chooses, and has not answered → the session may hold anything or nothing", () => {
+  const scene = new Scene();
+  scene.done("lock", "ann", "A1", "A2");
+  scene.done("lock", "ben", "Pit:3");
+  for (const session of ["ann", "ben", "cid"]) scene.told("best", ["asked"], session);
+  expect(scene.deviations).toEqual([]);
+  scene.told("best", ["answered"], "ann", "A1", "A2");
+  scene.told("best", ["answered"], "ben", "Pit:3");
+  scene.told("best", ["answered"], "cid", "A4");
+  expect(scene.deviations).toEqual(["session cid must hold its basket: seat A4 ACTIVE"]);
+  scene.told("best", ["asked", "refused"], "dan");
+  expect(scene.fold.acknowledged.lock).toBe(3);
 });
 
 test("seats and places that nobody requested are found", () => {

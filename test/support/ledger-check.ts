@@ -14,6 +14,8 @@ type Line = Omit<LedgerLine, "time">;
 /** The basket of a session: booked as a whole or not at all. */
 interface Basket {
   readonly session: string;
+  /** The server chooses, and has not said what: seats and areas are unknown. */
+  readonly isOpen: boolean;
   readonly seats: LedgerLine["seats"];
   readonly areas: LedgerLine["areas"];
   /** The lock was acknowledged. */
@@ -23,7 +25,7 @@ interface Basket {
   unlocksOpen: number;
 }
 
-/** The numbers of acknowledged calls. */
+/** The numbers of acknowledged calls; `best` is a lock. */
 export interface Acknowledged {
   readonly lock: number;
   readonly unlock: number;
@@ -53,8 +55,9 @@ export class LedgerFold {
 
   /** Takes a line before it is written. */
   take(line: Line): void {
-    if (line.step === "answered") this.acknowledged[line.op] += 1;
-    if (line.op === "lock") this.#enterLock(line);
+    const isLock = line.op === "lock" || line.op === "best";
+    if (line.step === "answered") this.acknowledged[line.op === "best" ? "lock" : line.op] += 1;
+    if (isLock) this.#enterLock(line);
     else this.#enterEnd(line);
   }
 
@@ -68,14 +71,16 @@ export class LedgerFold {
     return this.#baskets;
   }
 
-  #enterLock({ step, session, seats, areas }: Line): void {
+  #enterLock({ op, step, session, seats, areas }: Line): void {
     if (step === "refused") {
       this.#baskets.delete(session);
-    } else if (step === "answered") {
+    } else if (step === "answered" && !this.#basketOf(session).isOpen) {
       this.#basketOf(session).isLocked = true;
     } else {
-      const open = { isLocked: false, salesOpen: 0, unlocksOpen: 0 };
-      this.#baskets.set(session, { session, seats, areas, ...open });
+      const isLocked = step === "answered";
+      const isOpen = op === "best" && !isLocked;
+      const ends = { isLocked, salesOpen: 0, unlocksOpen: 0 };
+      this.#baskets.set(session, { session, isOpen, seats, areas, ...ends });
     }
   }
 
@@ -180,7 +185,8 @@ function seatFaults({ soldSeats, baskets }: LedgerFold, { seats }: House): strin
     if (state === SeatState.SOLD && !soldSeats.has(id) && !maybeSold.has(id)) {
       return [`seat ${id} is SOLD and nobody asked to buy it`];
     }
-    if (state === SeatState.LOCKED && baskets.get(session)?.seats.includes(id) !== true) {
+    if (state !== SeatState.LOCKED || baskets.get(session)?.isOpen === true) return [];
+    if (baskets.get(session)?.seats.includes(id) !== true) {
       return [`seat ${id} is LOCKED by ${session}, who has no lock of it open`];
     }
     return [];
@@ -196,6 +202,7 @@ function areaFaults({ soldPlaces, baskets }: LedgerFold, { areas }: House): stri
       .filter(({ salesOpen }) => salesOpen > 0)
       .reduce((sum, { session }) => sum + placesAsked(session, areaId), soldMin);
     const faults = [...held]
+      .filter(([session]) => baskets.get(session)?.isOpen !== true)
       .filter(([session]) => placesAsked(session, areaId) === 0)
       .map(([session, places]) => {
         return `area ${areaId}: ${places} places are LOCKED by ${session}, who has no lock open`;

@@ -25,6 +25,8 @@ export interface TinyCheats {
 
 export interface TinyOptions {
   preventsOrphans: boolean;
+  /** Seats and places of a session in an event. */
+  heldPerSession?: number;
   cheats?: TinyCheats;
   /** One in this many booking calls is executed, then its connection is cut before the answer. */
   losesAnswerEvery?: number;
@@ -48,7 +50,8 @@ export class TinyServer {
 
   constructor(options: TinyOptions) {
     this.#options = options;
-    this.#server.world.change({ orphanPrevention: options.preventsOrphans });
+    const { preventsOrphans: orphanPrevention, heldPerSession } = options;
+    this.#server.world.change({ orphanPrevention, ...(heldPerSession && { heldPerSession }) });
     this.#http = this.#newHttp();
   }
 
@@ -125,13 +128,14 @@ export class TinyServer {
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
       const body = Buffer.concat(chunks);
-      const kind = /\/booking\/(lock|unlock|sale)\?/.exec(request.url!)?.[1] as BookingKind;
+      const call = /\/booking\/(lock|best|unlock|sale)\?/.exec(request.url!)?.[1];
+      const kind = call as BookingKind | "best" | undefined;
       if (kind === undefined) void this.#forward(request, body, response);
       else void this.#book(kind, { request, body, response });
     });
   }
 
-  async #book(kind: BookingKind, { request, body, response }: Received): Promise<void> {
+  async #book(kind: BookingKind | "best", { request, body, response }: Received): Promise<void> {
     const { losesAnswerEvery, failsEvery, closesAfter = Infinity } = this.#options;
     this.bookingCount += 1;
     const number = this.bookingCount;
@@ -144,7 +148,8 @@ export class TinyServer {
     const losesAnswer = losesAnswerEvery !== undefined && number % losesAnswerEvery === 0;
     const answer = await this.#forward(request, body, losesAnswer ? null : response);
     if (losesAnswer) response.socket?.destroy();
-    if (answer === "true") this.#cheat(kind, JSON.parse(String(body)) as StateSelection);
+    if (answer === "true" && kind !== "best")
+      this.#cheat(kind, JSON.parse(String(body)) as StateSelection);
   }
 
   /** @param response - Null for a lost answer. @returns The body of the answer. */
@@ -167,7 +172,8 @@ export class TinyServer {
 
   #cheat(kind: BookingKind, { sessionId, seats }: StateSelection): void {
     const { losesOneHold, losesOneSale, sellsOneSeatTwice } = this.#options.cheats ?? {};
-    const body = { sessionId, seats: seats!.slice(0, 1) };
+    // An unlock of all that a session holds names no seats.
+    const body = { sessionId, seats: (seats ?? []).slice(0, 1) };
     if (this.#hasCheated || body.seats.length === 0) return;
     if (losesOneHold && kind === "lock") this.#hasCheated = this.book("unlock", body);
     if (kind !== "sale" || !(losesOneSale || sellsOneSeatTwice)) return;

@@ -16,6 +16,8 @@ export interface PlayOptions {
   readonly buyers: number;
   readonly seconds: number;
   readonly seed: number;
+  /** The server chooses the places. */
+  readonly best?: true;
 }
 
 /** Exit and report of the on-sale. */
@@ -30,7 +32,9 @@ export class Player {
   readonly #exited: ReturnType<typeof exitOf>;
 
   constructor(scope: Scope, { key, ...options }: PlayOptions) {
-    const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
+    const args = Object.entries(options).flatMap(([name, value]) => {
+      return value === true ? [`--${name}`] : [`--${name}`, String(value)];
+    });
     const env = { FRONTROW_KEY: key };
     this.#child = spawnNode(CLI, { args: ["onsale", "--json", ...args], env });
     this.#output = collect(this.#child);

@@ -18,6 +18,8 @@ test("without a terminal, the report has a headline, aligned lines, and no colou
   expect(stdout).toMatch(/^SOLD OUT: 281 tickets in \d+\.\d s, 0 sold twice\n\n/);
   expect(stdout).toMatch(/^event {5}[0-9a-f-]{36}, seed 7$/m);
   expect(stdout).toMatch(/^sold {6}186 seats, 95 places$/m);
+  expect(stdout).toMatch(/^tickets {3}[\d,]+ per second, \d+\.\d{3} refusals per ticket$/m);
+  expect(stdout.match(/^(lock|best|sale|unlock)(?= )/gm)).toEqual(["lock", "sale", "unlock"]);
   expect(stdout).toMatch(/^errors {4}none$/m);
   expect(stdout).toMatch(/^check: ok {3}every seat bought is SOLD$/m);
   expect(stdout).not.toContain(ESCAPE);

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import type { LedgerLine } from "../../../server/onsale/books.ts";
 import type { TinyOptions } from "../../support/tiny-server.ts";
+import { LedgerFold } from "../../support/ledger-check.ts";
 import {
   expectSoldOut,
   HOUSE_PLACES,
@@ -58,6 +59,62 @@ test("with orphan prevention, buyers of single seats leave none behind", async (
   const server = await correctServer({ preventsOrphans: true });
   const flags = ["--buyers", "1", "--seats-per-buyer", "1", "--think-ms", "0", "--give-up", "0"];
   expectSoldOut(await playReport(...server, ...layoutFlags(), ...flags));
+});
+
+test("the server chooses → a crowd buys the best places up to the last one", async () => {
+  const server = await correctServer();
+  const played = await playReport(...server, ...layoutFlags(), "--best", "--buyers", "40");
+  expectSoldOut(played);
+  expect([played.isBest, played.latency.lock.count]).toEqual([true, 0]);
+  expect(played.latency.best.count).toBeGreaterThan(0);
+  expect(Object.keys(played.refused)).toEqual(["NOTHING_SUITABLE"]);
+  const { refused, refusalsPerTicket, ticketsPerSecond, seconds } = played;
+  expect(refusalsPerTicket).toBe(refused["NOTHING_SUITABLE"]! / (HOUSE_SEATS + HOUSE_PLACES));
+  expect(ticketsPerSecond).toBe(Math.round((HOUSE_SEATS + HOUSE_PLACES) / seconds));
+});
+
+test("the server chooses, with orphan prevention → buyers of single seats take pairs at last", async () => {
+  const server = await correctServer({ preventsOrphans: true });
+  const flags = ["--best", "--seats-per-buyer", "1", "--buyers", "5", "--ga-share", "0"];
+  expectSoldOut(await playReport(...server, ...layoutFlags(), ...flags));
+});
+
+test("the server never chooses hidden seats → the sale ends after the wait, and they are left", async () => {
+  const flags = [...layoutFlags("house.json", true), "--best", "--hold-wait", "1"];
+  const played = await playReport(...serverFlags(await startTiny()), ...flags);
+  expect(played).toMatchObject({ exitCode: 0, endedBy: "HELD_BY_OTHERS" });
+  expect(played.left).toEqual({ free: { seats: 6, places: 0 }, held: NOTHING });
+  expect(played.headline).toMatch(
+    /^NOT SOLD OUT: 275 tickets in \d+\.\d s, 6 still free, 0 sold twice$/,
+  );
+});
+
+test("the server chooses, and loses answers → every unknown outcome is resolved", async () => {
+  const path = join(temporaryFolder(), "ledger.jsonl");
+  const played = await playTiny({ losesAnswerEvery: 5 }, "--best", "--ledger", path);
+  expectSoldOut(played);
+  expect(played.unknownOutcomes).toBeGreaterThan(10);
+  const lines = readFileSync(path, "utf8").trimEnd().split("\n");
+  const fold = new LedgerFold();
+  for (const line of lines) fold.enter(line);
+  expect(fold.soldCount).toBe(HOUSE_SEATS + HOUSE_PLACES);
+  expect([...fold.baskets.values()].filter(({ isLocked }) => isLocked)).toEqual([]);
+});
+
+test("the server chooses, and holds fewer seats per session → buyers ask for fewer", async () => {
+  const server = await startTiny({ heldPerSession: 2 });
+  const flags = ["--best", "--seats-per-buyer", "4"];
+  const played = await playReport(...serverFlags(server), ...layoutFlags(), ...flags);
+  expectSoldOut(played);
+  expect(played.refused["HELD_LIMIT"]).toBeGreaterThan(0);
+});
+
+test("buyers pick more seats than a session may hold → they pick fewer", async () => {
+  const server = await startTiny({ heldPerSession: 2 });
+  const flags = [...layoutFlags(), "--seats-per-buyer", "4"];
+  const played = await playReport(...serverFlags(server), ...flags);
+  expectSoldOut(played);
+  expect(played.refused["HELD_LIMIT"]).toBeGreaterThan(0);
 });
 
 test("a second run on a sold-out event passes and says that nothing was left", async () => {

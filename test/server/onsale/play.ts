@@ -29,8 +29,11 @@ export interface Played {
 
 export type PlayedReport = Report & { readonly exitCode: number };
 
-/** Ten rows of eighteen seats with an aisle, a round table, two areas. */
-function house(): object {
+/**
+ * Ten rows of eighteen seats with an aisle, a round table, two areas.
+ * @param hides - Hides the seats of the table.
+ */
+function house(hides: boolean): object {
   const rows = Array.from({ length: 10 }, (_, row) => `${row + 1}`);
   return {
     sectors: [
@@ -48,7 +51,10 @@ function house(): object {
       })),
       { guid: guidOf("round"), sectorGuid: guidOf("table"), name: "Row", rowNumber: "1" },
     ],
-    seats: [...rows.flatMap((row) => seatsOf(row, 18)), ...seatsOf("round", 6)],
+    seats: [
+      ...rows.flatMap((row) => seatsOf(row, 18)),
+      ...seatsOf("round", 6).map((seat) => ({ ...seat, isHidden: hides })),
+    ],
   };
 }
 
@@ -73,9 +79,9 @@ export function temporaryFolder(): string {
 }
 
 /** @returns The flags for the layout as a file; a name that ends in `.gz` compresses it. */
-export function layoutFlags(name = "house.json"): string[] {
+export function layoutFlags(name = "house.json", hides = false): string[] {
   const path = join(temporaryFolder(), name);
-  const text = JSON.stringify(house());
+  const text = JSON.stringify(house(hides));
   writeFileSync(path, name.endsWith(".gz") ? gzipSync(text) : text);
   return ["--layout", path];
 }

@@ -178,6 +178,35 @@ test("after INSUFFICIENT_CAPACITY, the next choice is a smaller one", () => {
   expect(view.choose(wish, new Random(1))!.areas).toEqual([{ id: 7, capacity: 5 }]);
 });
 
+test("best finds nothing among what seems free → nothing seems free until that changes", () => {
+  const counters = { capacity: 9, active: 9, locked: 0, sold: 0, blocked: 0 };
+  const area = { groupOfSeatsId: 7, name: "Pit", priceId: 1, ...counters };
+  const view = new InventoryView({ seats: [1, 2, 3].map((id) => seat(id, 1)), areas: [area] });
+  const wish = { count: 2, orphanRefusals: 0, prefersPlaces: false };
+  const asked = view.wishFor(wish, new Random(1))!;
+  expect(asked).toEqual({ quantity: 2, areaIds: [] });
+  const refuse = (largestTogether: number, available: number, quantity = 2) => {
+    const unsuitable = { quantity, largestTogether, available };
+    view.markUnsuitable(asked, unsuitable);
+    return view.wishFor({ ...wish, unsuitable }, new Random(1));
+  };
+  expect(refuse(1, 3)).toEqual({ quantity: 1, areaIds: [] });
+  expect(refuse(0, 3, 1)).toEqual({ quantity: 2, areaIds: [] });
+  expect([view.freeCount, view.needsUpdate]).toEqual([12, false]);
+  expect(refuse(0, 0)).toEqual({ quantity: 2, areaIds: [7] });
+  expect(view.freeCount).toBe(9);
+  view.markUnsuitable(
+    { quantity: 2, areaIds: [7] },
+    { quantity: 2, largestTogether: 0, available: 1 },
+  );
+  expect(view.wishFor(wish, new Random(1))).toBeUndefined();
+  expect([view.freeCount, view.openCount, view.needsUpdate]).toEqual([0, 12, true]);
+  view.update({ seats: [seat(1, 1)], areas: [area] });
+  expect(view.freeCount).toBe(0);
+  view.markSold({ seatIds: [1], areas: [] });
+  expect(view.wishFor(wish, new Random(1))).toEqual({ quantity: 2, areaIds: [] });
+});
+
 test("a buyer who prefers places chooses a seat if no place is free", () => {
   const view = new InventoryView({ seats: [seat(1, 1)], areas: [] });
   const wish = { count: 1, orphanRefusals: 0, prefersPlaces: true };

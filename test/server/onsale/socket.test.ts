@@ -4,13 +4,18 @@ import { CommandStage } from "../commands/stage.ts";
 import { until } from "../wire/connection.ts";
 import { expectSoldOut, layoutFlags, playReport } from "./play.ts";
 
-test("over one WebSocket a crowd buys every seat and place", { timeout: 90_000 }, async () => {
-  const { listening, server } = await CommandStage.start();
-  const flags = ["--url", listening.base, "--key", server.a.key, "--socket", "--buyers", "40"];
-  const played = await playReport(...flags, ...layoutFlags());
-  expectSoldOut(played);
-  const { traffic } = server.services.commands;
-  const { lock, sale } = played.latency;
-  expect(traffic.count).toBeGreaterThanOrEqual(lock.count + sale.count);
-  await until(() => listening.http.stats.sockets.count === 0);
-});
+test.each([["lock", []] as const, ["best", ["--best"]] as const])(
+  "over one WebSocket, by %s → a crowd buys every seat and place",
+  { timeout: 90_000 },
+  async (call, more) => {
+    const { listening, server } = await CommandStage.start();
+    const flags = ["--url", listening.base, "--key", server.a.key, "--socket", "--buyers", "40"];
+    const played = await playReport(...flags, ...layoutFlags(), ...more);
+    expectSoldOut(played);
+    const { traffic } = server.services.commands;
+    const { [call]: taken, sale } = played.latency;
+    expect(taken.count).toBeGreaterThanOrEqual(sale.count);
+    expect(traffic.count).toBeGreaterThanOrEqual(taken.count + sale.count);
+    await until(() => listening.http.stats.sockets.count === 0);
+  },
+);
