@@ -437,6 +437,9 @@ const DESCRIPTION = [
     "lock, the buyer chooses again. Each buyer who leaves is replaced by one with a new session. " +
     "With --best the buyers say how many they want, and the server chooses and locks the best " +
     "places; after a refusal they ask for as many as are together.",
+  "With --door the event's door lets the buyers in. Without one, a door with a draw is set up, and " +
+    "stays. The crowd joins before the opening; each buyer waits for its place, enters, locks with " +
+    "its token, and leaves. The sale begins with the opening.",
   "You may kill and restart the server during the sale: the crowd waits, resolves every request " +
     "of unknown outcome, and continues. Do not sell on the same event by other means meanwhile: " +
     "the check would count those sales as errors.",
@@ -447,6 +450,12 @@ After the sale, the seats listing and the area counters are compared with the
 answers that the buyers received. Each comparison is a line "check: ...". A run
 that ends at the time limit, or because other sessions hold what is left, has not
 failed: the report says what was not sold.
+
+Of a door the run checks that the order is that of the published seed and
+entries, that the rate was kept in every second in which somebody waited, that
+never more than maxInside were inside, that each visitor's place stayed and its
+taken is what it bought, and that locks without a token, with an altered one, and
+beyond the quota were refused.
 
 Each line of the ledger is {"time","op","step","session","seats","areas"}: op is
 lock, best, unlock or sale; step is asked, answered or refused; seats are ids; areas
@@ -483,6 +492,11 @@ export function addOnsaleCommand(program: Command): void {
 /** Ends the process with the exit code of a usage error if the flags do not describe a run. */
 async function toOptions(flags: Flags, command: Command): Promise<OnsaleOptions> {
   const { key, event, layout, json: _, ...rest } = flags;
+  const { door, perMinute, maxInside, seatsPerVisitor, opensIn } = flags;
+  const ofDoor = [perMinute, maxInside, seatsPerVisitor, opensIn];
+  if (door !== true && ofDoor.some((flag) => flag !== undefined)) {
+    command.error("error: an option of a new door needs --door");
+  }
   if (key === undefined || key === "") {
     command.error("error: no key; set FRONTROW_KEY or use --key");
   }

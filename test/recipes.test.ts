@@ -94,6 +94,7 @@ const RUN_HERE = [
   "on-sale.md 3",
   "on-sale.md 4",
   "on-sale.md 5",
+  "on-sale.md 6",
   "webhooks.md 1",
   "webhooks.md 2",
   "webhooks.md 5",
@@ -181,7 +182,7 @@ test("every recipe is run once, and every runner exists", () => {
     }
   }
   const notRun = Object.keys(NOT_RUN).length;
-  expect([recipes.length - notRun, notRun]).toEqual([104, 3]);
+  expect([recipes.length - notRun, notRun]).toEqual([105, 3]);
 });
 
 const TOKEN = "a-token-of-your-own";
@@ -424,7 +425,10 @@ test("the recipes of an on-sale → a rehearsal, rules, best places, a longer ho
   const reader = await Reader.start("");
   const rehearsal = await reader.shell(FIRST_SALE_TOOLS + reader.block("on-sale.md 1"));
   expect(rehearsal).toMatch(/^check: /m);
-  const [rules] = await reader.curl("on-sale.md 2");
+  const shorter = reader.block("on-sale.md 2").replace("--opens-in 10", "--opens-in 1");
+  const behindDoor = await reader.shell(FIRST_SALE_TOOLS + shorter);
+  expect(behindDoor).toMatch(/^check: ok +the draw is that of the seed .* \(500 drawn\)$/m);
+  const [rules] = await reader.curl("on-sale.md 3");
   const effective = { orphanMode: "lenient", orphanUntilSold: 90, heldPerSession: 6 };
   expect(rules).toMatchObject({ effective });
   await reader.curl("holds.md 1");
@@ -432,21 +436,21 @@ test("the recipes of an on-sale → a rehearsal, rules, best places, a longer ho
     { seats: [{ state: "LOCKED" }], refused: [{ rejectedValue: 20, code: "NOT_FOUND" }] },
   ]);
   expect(await reader.book("unlock", '{"sessionId":"order-8132","all":true}')).toBe(true);
-  const held = (await reader.book("best", reader.block("on-sale.md 3"))) as Held;
+  const held = (await reader.book("best", reader.block("on-sale.md 4"))) as Held;
   expect(held.seats).toHaveLength(2);
   const { fence, expiresAt } = held.seats[0]!;
   const ofHold = (name: string, hold: number) =>
     BLOCKS.get(name)!
       .replace(": 44", `: ${hold}`)
       .replaceAll(/: 1([67])\b/g, (_, digit) => `: ${held.seats[Number(digit) - 6]!.id}`);
-  const { until } = (await reader.book("extend", ofHold("on-sale.md 4", fence))) as {
+  const { until } = (await reader.book("extend", ofHold("on-sale.md 5", fence))) as {
     until: string;
   };
   expect(until >= expiresAt).toBe(true);
-  expect(await reader.book("sale", ofHold("on-sale.md 5", fence + 1))).toMatchObject({
+  expect(await reader.book("sale", ofHold("on-sale.md 6", fence + 1))).toMatchObject({
     errors: [{ code: "HELD_BY_ANOTHER_SESSION" }, { code: "HELD_BY_ANOTHER_SESSION" }],
   });
-  expect(await reader.book("sale", ofHold("on-sale.md 5", fence))).toBe(true);
+  expect(await reader.book("sale", ofHold("on-sale.md 6", fence))).toBe(true);
 });
 
 test("the recipes of the door → a visitor is drawn, enters and locks; the draw is verified", async () => {

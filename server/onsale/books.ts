@@ -105,7 +105,8 @@ function seatResult(name: string, seatIds: readonly number[]): CheckResult {
   return resultOf(name, faults);
 }
 
-function resultOf(name: string, faults: readonly string[], detail = ""): CheckResult {
+/** @param detail - Of a passed check. */
+export function resultOf(name: string, faults: readonly string[], detail = ""): CheckResult {
   const passed = faults.length === 0;
   return { name, passed, detail: passed ? detail : nameSome(faults) };
 }

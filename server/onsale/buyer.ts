@@ -66,7 +66,7 @@ export interface BuyerWish extends BuyerProfile {
   readonly unsuitable?: Unsuitable | undefined;
 }
 
-/** What `best` could have had in place of `quantity`. */
+/** The largest grant of `best` in place of `quantity`. */
 export interface Unsuitable {
   readonly quantity: number;
   readonly largestTogether: number;
@@ -110,7 +110,7 @@ export const TAKEN: Outcome = {
   objects: [],
 };
 
-/** A lock may be one of places that the server chooses. */
+/** A lock may be one of places of the server's choice. */
 type BuyerCall = Exclude<BookingCall, "best">;
 
 /** The next call of a buyer. */
@@ -153,6 +153,9 @@ export function* shop<Basket>(
         return "GAVE_UP";
       }
       if (yield* pay(basket, thinkMs, market)) return "BOUGHT";
+    } else if (outcome.errorCode === "ADMISSION_INVALID") {
+      // The time inside is over.
+      break;
     } else if (outcome.errorCode === "ORPHAN_SEAT") {
       orphanRefusals += 1;
       if (orphanRefusals > ORPHAN_REFUSALS_MAX) market.markStale?.();

@@ -29,16 +29,22 @@ export class ApiClient {
   }
 
   /**
-   * Reads a resource. Repeats the request while the answer is lost, 429 or 5xx.
+   * Reads a resource, as `ask`.
    * @throws FatalError for any other answer than 200, and at the deadline.
    */
   async read<Body>(path: string): Promise<Body> {
     const request = { method: "GET", path: API_PATH + path } as const;
+    return parseSuccess(request, await this.ask(request)) as Body;
+  }
+
+  /**
+   * Sends a repeatable request, again while the answer is lost, 429 or 5xx.
+   * @throws FatalError at the deadline.
+   */
+  async ask(request: HttpRequest): Promise<Answer> {
     for (let attempt = 0; ; attempt++) {
       const result = await this.#transport.send(request);
-      if (result.kind === "answer" && !isTransient(result.status)) {
-        return parseSuccess(request, result) as Body;
-      }
+      if (result.kind === "answer" && !isTransient(result.status)) return result;
       await this.#retryPolicy.waitAfter(result, attempt);
     }
   }
@@ -159,8 +165,10 @@ interface ServerOptions {
 }
 
 export interface HttpRequest {
-  readonly method: "GET" | "POST" | "PUT";
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
   readonly path: string;
+  /** Sent without the key, as by a browser. */
+  readonly isPublic?: boolean;
   readonly body?: string | undefined;
   /** Called when a connection takes the request, before its first byte is sent. */
   readonly onSend?: (() => void) | undefined;
@@ -205,6 +213,7 @@ export class Transport {
   readonly #statistics: Statistics;
   readonly #basePath: string;
   readonly #headers: Record<string, string>;
+  readonly #publicHeaders: Record<string, string>;
 
   constructor(options: ServerOptions, statistics: Statistics) {
     const { url, key, connections, answerMs = ANSWER_MS } = options;
@@ -216,7 +225,8 @@ export class Transport {
     this.#statistics = statistics;
     this.#basePath = url[0]!.pathname.replace(/\/+$/, "");
     const strict = { prefer: "handling=strict" };
-    this.#headers = { "x-api-key": key, "content-type": "application/json", ...strict };
+    this.#publicHeaders = { "content-type": "application/json", ...strict };
+    this.#headers = { "x-api-key": key, ...this.#publicHeaders };
   }
 
   async send(request: HttpRequest): Promise<HttpResult> {
@@ -266,8 +276,9 @@ export class Transport {
   }
 
   #dispatch(request: HttpRequest): Promise<HttpResult> {
-    const { method, path, body = null, onSend } = request;
-    const target = { method, path: this.#basePath + path, headers: this.#headers, body };
+    const { method, path, body = null, onSend, isPublic } = request;
+    const access = isPublic === true ? this.#publicHeaders : this.#headers;
+    const target = { method, path: this.#basePath + path, headers: access, body };
     return new Promise((resolve) => {
       const chunks: Buffer[] = [];
       let sentAtMs: number | undefined;

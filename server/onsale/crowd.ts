@@ -6,6 +6,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Ledger, SalesRecord } from "./books.ts";
 import {
+  type BuyerProfile,
   drawProfile,
   type Habits,
   type Market,
@@ -35,7 +36,9 @@ import {
   STATUS_OK,
   STATUS_SERVER_ERROR_MIN,
   STATUS_TOO_MANY_REQUESTS,
+  ticketsOf,
 } from "./contract.ts";
+import type { Door, Visitor } from "./door.ts";
 import type { InventoryView } from "./inventory-view.ts";
 import type { CrowdOptions } from "./options.ts";
 import { Random } from "./random.ts";
@@ -50,6 +53,14 @@ const WATCH_INTERVAL_MS = 100;
  */
 const READS_PER_FULL_READ = 20;
 const MS_PER_SECOND = 1_000;
+/** Codes of a lock beyond the quota; others came first. */
+const BEYOND = [
+  "VISITOR_LIMIT",
+  "HELD_LIMIT",
+  "INVENTORY_NOT_AVAILABLE",
+  "ORPHAN_SEAT",
+  "ADMISSION_INVALID",
+];
 
 /** Why the sale ended. */
 export type SaleEnd = "SOLD_OUT" | "HELD_BY_OTHERS" | "TIME_LIMIT";
@@ -64,7 +75,6 @@ export class Sale {
   readonly #context: SaleContext;
   readonly #reader: InventoryReader;
   readonly #options: CrowdOptions;
-  readonly #market: Market<Booking>;
   readonly #habits: Habits;
   /** Session ids of this run start with this, so two runs with the same seed do not share any. */
   readonly #runName = `onsale-${randomUUID().slice(0, 8)}`;
@@ -76,7 +86,6 @@ export class Sale {
     this.#context = context;
     this.#reader = reader;
     this.#options = options;
-    this.#market = marketOf(context, options);
     this.#habits = habitsOf(options);
   }
 
@@ -112,19 +121,55 @@ export class Sale {
   }
 
   async #serveNext(): Promise<void> {
-    const { bookings, room, statistics } = this.#context;
+    const { door } = this.#context;
     this.#buyerCount += 1;
-    const random = Random.ofBuyer(this.#options.seed, this.#buyerCount);
-    const profile = drawProfile(this.#habits, random, `${this.#runName}-${this.#buyerCount}`);
+    const number = this.#buyerCount;
+    if (door === null) return await this.#serve(number, null);
+    const visitor = await door.admit();
+    if (visitor === null) return;
+    await this.#serve(number, visitor);
+    await door.leave(visitor);
+  }
+
+  async #serve(number: number, visitor: Visitor | null): Promise<void> {
+    const { bookings, room, statistics, door } = this.#context;
+    const random = Random.ofBuyer(this.#options.seed, number);
+    const drawn = drawProfile(this.#habits, random, `${this.#runName}-${number}`);
+    const profile = { ...drawn, count: Math.min(drawn.count, door?.quota ?? Infinity) };
+    const market = marketOf(this.#context, this.#options, visitor);
+    if (visitor !== null && door!.probes(visitor)) await this.#probe(profile, visitor);
     statistics.buyers.served += 1;
     const end = await play(
-      shop(profile, random, this.#market),
+      shop(profile, random, market),
       (step) => bookings.book(step),
       (durationMs) => room.pause(durationMs),
     );
     if (end === "BOUGHT") statistics.buyers.bought += 1;
     else if (end === "GAVE_UP") statistics.buyers.gaveUp += 1;
     else statistics.buyers.emptyHanded += 1;
+  }
+
+  /** Locks without a right: without a token, with an altered one, and of more than the quota. */
+  async #probe(profile: BuyerProfile, visitor: Visitor): Promise<void> {
+    const door = this.#context.door!;
+    const random = new Random(visitor.number);
+    const choose = (count: number, admission: string) => {
+      const holder = { ...visitor, admission };
+      const wish = { ...profile, count, orphanRefusals: 0 };
+      return marketOf(this.#context, this.#options, holder).choose(wish, random);
+    };
+    const { admission } = visitor;
+    // The last character has unused bits.
+    const altered = `${admission.slice(0, -2)}${admission.at(-2) === "A" ? "B" : "A"}${admission.at(-1)!}`;
+    const beyond = door.quota + 1;
+    const probes = [
+      ["without a token", choose(profile.count, ""), ["ADMISSION_REQUIRED"]],
+      ["with an altered token", choose(profile.count, altered), ["SIGNATURE"]],
+      ["beyond the quota", beyond < Infinity ? choose(beyond, admission) : undefined, BEYOND],
+    ] as const;
+    for (const [without, booking, codes] of probes) {
+      if (booking !== undefined) await door.probe(without, booking, codes);
+    }
   }
 
   async #watch(): Promise<SaleEnd> {
@@ -188,31 +233,44 @@ interface SaleContext extends Services {
   readonly view: InventoryView;
   readonly room: WaitingRoom;
   readonly record: SalesRecord;
+  /** Null for an open event. */
+  readonly door: Door | null;
 }
 
-function marketOf(context: SaleContext, { best: isBest }: CrowdOptions): Market<Booking> {
-  const { view, room, record, statistics, ledger } = context;
+/** @param visitor - The buyer inside; null without a door. */
+function marketOf(
+  context: SaleContext,
+  { best: isBest, seatsPerBuyer }: CrowdOptions,
+  visitor: Visitor | null,
+): Market<Booking> {
+  const { view, room, record, statistics, ledger, door } = context;
+  const admission = visitor?.admission;
   const choose: Market<Booking>["choose"] = (wish, random) => {
     if (!room.isOpen) return undefined;
     if (isBest === true) {
       const asked = view.wishFor(wish, random);
-      return asked && createBestBooking(wish.sessionId, asked);
+      return asked && createBestBooking(wish.sessionId, asked, admission);
     }
     const basket = view.choose(wish, random);
-    return basket && createBooking(wish.sessionId, basket);
+    return basket && createBooking(wish.sessionId, basket, admission);
   };
   return {
     choose,
-    markHeld: ({ basket }) => view.markHeld(basket),
+    markHeld: ({ basket }) => {
+      view.markHeld(basket);
+      const mayTake = statistics.activeBuyers * seatsPerBuyer.max;
+      if (view.freeCount <= mayTake) door?.noteScarce();
+    },
     markReleased: ({ basket }) => view.markReleased(basket),
     markRefused: ({ basket, best }, { objects, unsuitable }) => {
       if (best === undefined) view.markRefused(basket, objects);
-      else if (unsuitable !== undefined) view.markUnsuitable(best.wish, unsuitable);
+      else if (unsuitable !== undefined) view.markUnsuitable(best, unsuitable);
     },
     markSold: (booking, isProven) => {
       if (isProven) ledger?.write("sale", "answered", booking);
       view.markSold(booking.basket);
       record.add(booking.basket);
+      if (visitor !== null) visitor.record.bought += ticketsOf(booking.basket);
     },
     markLost: () => {
       statistics.holdsLost += 1;
@@ -238,8 +296,9 @@ function provesSale({ basket }: Booking, { errorCode, objects }: Refusal): boole
 
 /** First byte of the answer `true`, the only body of lock, unlock and sale with status 200. */
 const TRUE_FIRST_BYTE = "t".charCodeAt(0);
-/** Refusals after which a buyer can make another choice. */
-const CHOOSE_AGAIN: ReadonlySet<string | undefined> = new Set([
+/** Refusals of buyers; others end the run. */
+const REFUSAL_CODES: ReadonlySet<string | undefined> = new Set([
+  "ADMISSION_INVALID",
   "INVENTORY_NOT_AVAILABLE",
   "NOTHING_SUITABLE",
   "ORPHAN_SEAT",
@@ -282,7 +341,7 @@ export class BookingClient {
     const request = {
       method: "POST",
       path: `${API_PATH}/booking/${call}?eventId=${this.#eventId}`,
-      body: call === "best" ? best!.body : booking.body,
+      body: step === "lock" ? booking.lockBody : booking.body,
       onSend: () => ledger?.write(call, "asked", booking),
       isMoot: () => (isMoot = step === "lock" && this.#view.freeCount === 0),
     } as const;
@@ -312,7 +371,7 @@ export class BookingClient {
 
   #refusalOf(request: HttpRequest, answer: Answer): Refusal {
     const { errorCode, errors = [], largestTogether, available } = parseProblem(answer.body);
-    if (!isChooseAgain(errorCode)) throw unexpectedAnswer(request, answer);
+    if (!isRefusal(errorCode)) throw unexpectedAnswer(request, answer);
     this.#services.statistics.refusals.increment(errors[0]?.code ?? errorCode);
     const refusal = { kind: "refused", errorCode, objects: errors } as const;
     if (errorCode !== "NOTHING_SUITABLE") return refusal;
@@ -322,8 +381,8 @@ export class BookingClient {
   }
 }
 
-function isChooseAgain(errorCode: string | undefined): errorCode is RefusalCode {
-  return CHOOSE_AGAIN.has(errorCode);
+function isRefusal(errorCode: string | undefined): errorCode is RefusalCode {
+  return REFUSAL_CODES.has(errorCode);
 }
 
 /** @returns The booking as it is now; null for a refusal. */
@@ -340,7 +399,13 @@ function grantedOf(call: BookingCall, booking: Booking, { status, body }: Answer
 export class WaitingRoom {
   readonly #waiting: (() => void)[] = [];
   readonly #pausing = new Set<() => void>();
+  readonly #onClose: () => void;
   #isOpen = true;
+
+  /** @param onClose - Ends the sale for those outside this room. */
+  constructor(onClose = () => {}) {
+    this.#onClose = onClose;
+  }
 
   /** Whether the sale is going on. */
   get isOpen(): boolean {
@@ -375,6 +440,7 @@ export class WaitingRoom {
   /** Ends the sale: every wait and pause resolves. Further calls have no effect. */
   close(): void {
     this.#isOpen = false;
+    this.#onClose();
     for (const end of this.#pausing) end();
     this.admit(this.#waiting.length);
   }

@@ -21,7 +21,7 @@ export interface Wish extends SeatWish {
   readonly unsuitable?: Unsuitable | undefined;
 }
 
-/** Free seats, or free places, among which `best` found nothing; a change of their number ends it. */
+/** Free seats, or free places, without a choice for `best`, until their number changes. */
 type Barren = Record<"seats" | "places", number>;
 
 export class InventoryView {
@@ -35,7 +35,7 @@ export class InventoryView {
     this.#areas = new AreaMap(areas);
   }
 
-  /** Seats and places that seem free, less those among which `best` finds nothing. */
+  /** Seats and places, free by the view, less those without a choice for `best`. */
   get freeCount(): number {
     return this.#freeSeats + this.#freePlaces;
   }

@@ -18,12 +18,22 @@ export interface CrowdOptions {
   /** In seconds. */
   readonly holdWait: number;
   readonly seed: number;
-  /** Locks the places that the server chooses. */
+  /** The server chooses the places. */
   readonly best?: boolean;
 }
 
+/** Of a new door; undefined for the defaults, or for the event's own door. */
+interface DoorOptions {
+  readonly door?: boolean;
+  readonly perMinute?: number;
+  readonly maxInside?: number;
+  readonly seatsPerVisitor?: number;
+  /** In seconds. */
+  readonly opensIn?: number;
+}
+
 /** The flags as commander parses them. */
-export interface Flags extends CrowdOptions {
+export interface Flags extends CrowdOptions, DoorOptions {
   /** One server, or a leader and its standbys. */
   readonly url: readonly URL[];
   readonly key?: string;
@@ -92,6 +102,27 @@ export function addOnsaleOptions(command: Command): Command {
       64,
     )
     .option("--best", "lock the best places that are free, in place of seats picked from the map")
+    .option("--door", "let the buyers in by the event's door; one with a draw is set up if need be")
+    .option(
+      "--per-minute <n>",
+      "of a new door: visitors invited (default: 6000)",
+      integer(1, 600_000),
+    )
+    .option(
+      "--max-inside <n>",
+      "of a new door: visitors inside (default: no cap)",
+      integer(1, COUNT_MAX),
+    )
+    .option(
+      "--seats-per-visitor <n>",
+      "of a new door: seats and places that a visitor may take (default: no limit)",
+      integer(1, COUNT_MAX),
+    )
+    .option(
+      "--opens-in <s>",
+      "of a new door: until the opening; who joins before it is drawn (default: 10)",
+      integer(1, COUNT_MAX),
+    )
     .option("--socket", "book over one WebSocket instead of these connections")
     .option("--seconds <s>", "time limit of the sale", integer(1, COUNT_MAX), 300)
     .option(

@@ -20,6 +20,8 @@ import {
   type Services,
   WaitingRoom,
 } from "./crowd.ts";
+import { Door } from "./door.ts";
+import { checkDoor, type DoorFigures, doorFigures } from "./door-check.ts";
 import { InventoryView } from "./inventory-view.ts";
 import type { OnsaleOptions } from "./options.ts";
 import { Random } from "./random.ts";
@@ -58,26 +60,52 @@ async function play(
   stream: NodeJS.WriteStream,
   { services, transport }: { readonly services: Services; readonly transport: Transport },
 ): Promise<Report> {
-  const { retryPolicy, statistics } = services;
-  const { target, seed } = options;
+  const { retryPolicy } = services;
+  const { target } = options;
   const client = new ApiClient(transport, retryPolicy);
   retryPolicy.allow(START_MS_MAX);
   await retryPolicy.waitUntilReady();
   const eventId = "eventId" in target ? target.eventId : await createEvent(client, target.layout);
   stream.write(`event ${eventId}\n`);
+  const door = options.door === true ? await Door.of(client, eventId, options) : null;
+  try {
+    if (door !== null) {
+      stream.write(`door opens at ${door.opensAt}\n`);
+      retryPolicy.allow(door.msToOpening + END_MS_MAX);
+      await door.open(options.buyers);
+    }
+    return await sell(options, stream, { services, client, eventId, door });
+  } finally {
+    await door?.close();
+  }
+}
 
+/** An event on sale. */
+interface Opened {
+  readonly services: Services;
+  readonly client: ApiClient;
+  readonly eventId: string;
+  readonly door: Door | null;
+}
+
+async function sell(
+  options: OnsaleOptions,
+  stream: NodeJS.WriteStream,
+  { services, client, eventId, door }: Opened,
+): Promise<Report> {
+  const { retryPolicy, statistics } = services;
+  const limitMs = options.seconds * MS_PER_SECOND;
+  retryPolicy.allow(limitMs + END_MS_MAX);
   const reader = new InventoryReader(client, eventId);
   const before = await reader.readAll();
   const view = new InventoryView(before);
   const record = new SalesRecord();
   const bookings = new BookingClient(services, eventId, view);
-  const context = { ...services, bookings, view, room: new WaitingRoom(), record };
-  const sale = new Sale(context, reader, options);
+  const room = new WaitingRoom(() => door?.stop());
+  const sale = new Sale({ ...services, bookings, view, room, record, door }, reader, options);
 
-  const limitMs = options.seconds * MS_PER_SECOND;
   const requestsBefore = statistics.requests;
   const totalCount = view.openCount;
-  retryPolicy.allow(limitMs + END_MS_MAX);
   const startMs = performance.now();
   const progressLine = new ProgressLine(stream, () => ({
     soldCount: record.seatCount + record.placeCount,
@@ -92,11 +120,26 @@ async function play(
 
   retryPolicy.allow(END_MS_MAX);
   const after = await reader.readAll();
-  const { holdsLost, serverErrors } = statistics;
-  const checks = checkSale({ record, before, after, holdsLost, serverErrors });
+  const { holdsLost, serverErrors, refusals } = statistics;
+  const saleChecks = checkSale({ record, before, after, holdsLost, serverErrors });
+  const met = await door?.finish();
+  const doorChecks = met === undefined ? [] : checkDoor(met, refusals);
   const { outages } = retryPolicy;
-  const run = { eventId, seed, isBest: options.best === true, endedBy, seconds, requests, outages };
-  return buildReport({ ...run, record, after, statistics, checks });
+  const { seed, best: isBest = false } = options;
+  return buildReport({
+    eventId,
+    seed,
+    isBest,
+    endedBy,
+    seconds,
+    requests,
+    outages,
+    record,
+    after,
+    statistics,
+    checks: [...saleChecks, ...doorChecks],
+    door: met === undefined ? null : doorFigures(met),
+  });
 }
 
 // Creates an event on sale from a layout file: venue, schema, layout, event, prices.
@@ -194,6 +237,7 @@ export interface RunResult {
   readonly after: Inventory;
   readonly statistics: Statistics;
   readonly checks: readonly CheckResult[];
+  readonly door: DoorFigures | null;
 }
 
 /** Counts of seats and of general-admission places. */
@@ -306,6 +350,7 @@ function formatReport(report: Report, paint: Paint): string {
     formatLine("buyers", `${formatCount(buyers.served)}: ${served.join(", ")}`),
     formatLine("refused", formatCauses(Object.entries(report.refused))),
     formatLine("tickets", formatTickets(report)),
+    ...(report.door === null ? [] : [formatLine("door", formatDoor(report.door))]),
     formatLine("requests", `${formatCount(report.requests)}, ${rate}`),
     formatLine("errors", formatCauses(errorsOf(report))),
     "",
@@ -324,6 +369,12 @@ function formatTickets({ ticketsPerSecond, refusalsPerTicket }: Report): string 
   const rate = `${formatCount(ticketsPerSecond)} per second`;
   if (refusalsPerTicket === null) return rate;
   return `${rate}, ${refusalsPerTicket.toFixed(3)} refusals per ticket`;
+}
+
+function formatDoor({ visitors, drawn, invited, perMinute, insideMost }: DoorFigures): string {
+  const joined = `${formatCountOf(visitors, "visitor")}, ${formatCount(drawn)} drawn`;
+  const rate = `${formatCount(invited)} invited at ${formatCount(perMinute)} a minute`;
+  return `${joined}; ${rate}; at most ${formatCount(insideMost)} inside`;
 }
 
 /** The calls of such buyers. */

@@ -172,7 +172,7 @@ export class TinyServer {
 
   #cheat(kind: BookingKind, { sessionId, seats }: StateSelection): void {
     const { losesOneHold, losesOneSale, sellsOneSeatTwice } = this.#options.cheats ?? {};
-    // An unlock of all that a session holds names no seats.
+    // An unlock of a whole session names no seats.
     const body = { sessionId, seats: (seats ?? []).slice(0, 1) };
     if (this.#hasCheated || body.seats.length === 0) return;
     if (losesOneHold && kind === "lock") this.#hasCheated = this.book("unlock", body);
