@@ -1,6 +1,7 @@
 /** The shapes of command bodies, and their derived types. */
 import {
   ADMISSION_LENGTH_MAX,
+  AMOUNT_MAX,
   BEST_GROUPS_MAX,
   BEST_PRICES_MAX,
   BEST_QUANTITY_MAX,
@@ -26,6 +27,7 @@ import {
   ANYTHING,
   BOOLEAN,
   CAPACITY,
+  CURRENCY,
   EMAIL,
   EVENT_STATUS,
   exactObject,
@@ -342,12 +344,19 @@ export const EVENT_COPY = object({
 export type EventCopy = TypeOf<typeof EVENT_COPY>;
 
 const PRICE_MEMBERS = { name: NAME, eventId: UUID, externalId: OPTIONAL_LINE };
-export const PRICE = object({ id: NO_ID, ...PRICE_MEMBERS });
-/** A price of an event. */
+const MONEY = {
+  amount: optional(integer({ minimum: 0, maximum: AMOUNT_MAX })),
+  currency: optional(CURRENCY),
+};
+export const PRICE = object({ id: NO_ID, ...PRICE_MEMBERS, ...MONEY });
+/** A price of an event. `amount` is in minor units of `currency`: both are given, or neither. */
 export type PriceBody = TypeOf<typeof PRICE>;
-export const PRICE_CHANGE = object({ id: LONG, ...PRICE_MEMBERS });
-/** A price with its new name and external id. */
+export const PRICE_CHANGE = object({ id: LONG, ...PRICE_MEMBERS, ...MONEY });
+/** A price with its new name, external id and amount. */
 export type PriceChange = TypeOf<typeof PRICE_CHANGE>;
+/** In v1, which ignores amounts. */
+export const LEGACY_PRICE = object({ id: NO_ID, ...PRICE_MEMBERS });
+export const LEGACY_PRICE_CHANGE = object({ id: LONG, ...PRICE_MEMBERS });
 
 const ZONE_MEMBERS = { name: NAME, schemaId: LONG };
 export const ZONE = object({ id: NO_ID, ...ZONE_MEMBERS });

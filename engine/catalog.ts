@@ -272,6 +272,9 @@ export interface PriceRow {
   /** Milliseconds since 1970: the last change of `name`; 0 before the first. */
   readonly renamedAtMs: number;
   readonly externalId: string | null;
+  /** Minor units of `currency`; both are left out for none. */
+  readonly amount?: number;
+  readonly currency?: string;
 }
 
 /** Memory of a row, or of an object of a layout: more than most take. */

@@ -30,6 +30,8 @@ export const THUMBNAIL_BYTES_MAX = 256 * 1_024;
 export const INVENTORY_ERRORS_MAX = 1_000;
 /** Prices of one event at a time. Slot 0 means "no price". */
 export const PRICES_PER_EVENT_MAX = 65_535;
+/** The amount of a price, in minor units: ten billion of a currency with cents. */
+export const AMOUNT_MAX = 1_000_000_000_000;
 /** Places of one general-admission area. */
 export const AREA_CAPACITY_MAX = 2_147_483_647;
 /** In code points, as all lengths of texts. */
@@ -81,6 +83,7 @@ export const NONE = 0xffff_ffff;
 assert(VISITORS_MAX <= PLACES_WAITING_MAX, "everybody may wait");
 assert(SEATS_PER_LAYOUT_MAX < NONE, "a seat index is never NONE");
 assert(PRICES_PER_EVENT_MAX <= 0xffff, "a price slot fits into sixteen bits");
+assert(AMOUNT_MAX <= Number.MAX_SAFE_INTEGER, "an amount is exact");
 assert(AREA_CAPACITY_MAX <= 0x7fff_ffff, "the counters of an area are signed 32-bit integers");
 assert(SECRET_GRACE_SECONDS <= KEY_GRACE_SECONDS_MAX, "the default grace time is allowed");
 assert(CART_TTL_SECONDS <= HOLD_TTL_SECONDS_MAX, "the lifetime of a cart is allowed");

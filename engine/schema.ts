@@ -174,6 +174,8 @@ export const NAME: Shape<string> = text({
   format: "name",
 });
 export const LINE: Shape<string> = text({ maxLength: NAME_LENGTH_MAX, format: "line" });
+/** An ISO 4217 code, such as EUR; any three capitals. */
+export const CURRENCY: Shape<string> = text({ format: "currency" });
 export const PASSWORD: Shape<string> = text({
   minLength: PASSWORD_LENGTH_MIN,
   maxLength: PASSWORD_LENGTH_MAX,
@@ -195,6 +197,7 @@ export const ORGANIZATION_TYPE = oneOf(["VENUE", "DEFAULT"]);
 
 const UUID_PATTERN = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const EMAIL_PATTERN = /^[^\s@\p{Cc}\p{Cs}]{1,64}@[^\s@\p{Cc}\p{Cs}]{1,190}$/u;
+const CURRENCY_PATTERN = /^[A-Z]{3}$/;
 const SEQUENCE_TEXT = /^[1-9]\d{0,14}$/;
 /** Control characters, and lone surrogates, without a form in UTF-8. */
 const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;
@@ -206,6 +209,7 @@ export const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
   /** The engine's form of UUIDs. */
   "lower-case-uuid": (value) => UUID_PATTERN.test(value) && value === value.toLowerCase(),
   email: (value) => EMAIL_PATTERN.test(value) && !hasTooManyMarks(value),
+  currency: (value) => CURRENCY_PATTERN.test(value),
   "local-date-time": isLocalDateTime,
   "local-date": isLocalDate,
   /** A sequence number of the log, a date-time or a date. */

@@ -37,6 +37,7 @@ const FORMAT_MESSAGES: Readonly<Record<string, string>> = {
   uuid: "must be a UUID",
   "lower-case-uuid": "must be a UUID",
   email: "must be an email address",
+  currency: "must be three capital letters, such as EUR",
   line: "must be one line of text without control characters",
   name:
     "must be one line of text without control characters and without invisible ones, such as " +

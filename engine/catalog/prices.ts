@@ -9,6 +9,7 @@ import {
   OBJECTS,
   PRICE,
   PRICE_CHANGE,
+  type PriceBody,
   ZONE,
   ZONE_CHANGE,
 } from "../bodies.ts";
@@ -60,7 +61,7 @@ export const PRICE_COMMANDS = {
     members: { eventId: UUID_KEY, body: list(PRICE) },
     refusals: [VALIDATION_FAILED, EVENT_ACCESS_DENIED],
     decide(state, { caller, eventId, body }) {
-      const errors = mismatches(body, "eventId", eventId);
+      const errors = [...mismatches(body, "eventId", eventId), ...halvesOfMoney(body)];
       if (errors.length > 0) return refuseInvalid(errors);
       const event = ownEvent(state, caller, eventId);
       if (event === null) return refuseEvent();
@@ -73,13 +74,14 @@ export const PRICE_COMMANDS = {
 
       const { nextId } = state.catalog;
       const slots = freeSlots(existing, body.length);
-      const rows = body.map(({ name, externalId }, i): PriceRow => ({
+      const rows = body.map((price, i): PriceRow => ({
         id: nextId + i,
         eventId: event.id,
         slot: slots[i]!,
-        name,
+        name: price.name,
         renamedAtMs: 0,
-        externalId: externalId ?? null,
+        externalId: price.externalId ?? null,
+        ...moneyOf(price),
       }));
       const puts = rows.map((row) => ({ table: "prices", row }) as const);
       return grantChange(state, caller, { newIds: rows.length, puts }, rows);
@@ -145,12 +147,16 @@ export const PRICE_COMMANDS = {
     },
   }),
 
-  /** All or nothing. A missing external id is removed. Answers the changed prices. */
+  /** All or nothing. A missing external id or amount is removed. Answers the changed prices. */
   updatePrices: command({
     members: { eventId: UUID_KEY, body: list(PRICE_CHANGE) },
     refusals: [VALIDATION_FAILED, ...NOT_OWN],
     decide(state, { caller, eventId, body }, timeMs) {
-      const errors = [...mismatches(body, "eventId", eventId), ...repeatedIds(body)];
+      const errors = [
+        ...mismatches(body, "eventId", eventId),
+        ...repeatedIds(body),
+        ...halvesOfMoney(body),
+      ];
       if (errors.length > 0) return refuseInvalid(errors);
       const { events, prices } = state.catalog;
       const event = ownRow(events.get(eventId), caller, "event");
@@ -163,11 +169,12 @@ export const PRICE_COMMANDS = {
       if (unknown.length > 0) {
         return refuse(ENTITY_NOT_FOUND, "There is no such price on the event.", unknown);
       }
-      const rows = body.map(({ id, name, externalId }): PriceRow => {
+      const rows = body.map(({ id, name, externalId, ...money }): PriceRow => {
         const price = prices.get(id);
         assert(price !== undefined, "every price of the request was found");
         const renamedAtMs = name === price.name ? price.renamedAtMs : timeMs;
-        return { ...price, name, renamedAtMs, externalId: externalId ?? null };
+        const { amount: _amount, currency: _currency, ...kept } = price;
+        return { ...kept, name, renamedAtMs, externalId: externalId ?? null, ...moneyOf(money) };
       });
       const puts = rows.map((row) => ({ table: "prices", row }) as const);
       return grantChange(state, caller, { puts }, rows);
@@ -281,6 +288,25 @@ function mismatches<Key extends "eventId" | "schemaId">(
     const isOwn = typeof id === "string" ? id.toLowerCase() === own : id === own;
     return isOwn ? [] : [mismatch(`[${i}].${key}`, id, noun)];
   });
+}
+
+type Money = Pick<PriceBody, "amount" | "currency">;
+
+/** One error for each amount without a currency, and for each currency without an amount. */
+function halvesOfMoney(items: readonly Money[]): FieldError[] {
+  return items.flatMap(({ amount, currency }, i) => {
+    const [hasAmount, hasCurrency] = [amount != null, currency != null];
+    if (hasAmount === hasCurrency) return [];
+    return [
+      hasAmount
+        ? missing(`[${i}].currency`, "must be given with amount")
+        : missing(`[${i}].amount`, "must be given with currency"),
+    ];
+  });
+}
+
+function moneyOf({ amount, currency }: Money): Pick<PriceRow, "amount" | "currency"> {
+  return amount == null || currency == null ? {} : { amount, currency };
 }
 
 /** The lowest free slots of the event. */

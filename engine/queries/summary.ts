@@ -18,6 +18,9 @@ export interface StateCounts {
 export interface PriceSummary extends StateCounts {
   readonly priceId: number;
   readonly priceName: string;
+  /** Minor units of `currency`; both are left out for none. */
+  readonly amount?: number;
+  readonly currency?: string;
 }
 
 /** Of a section, a table or an area. */
@@ -26,12 +29,21 @@ export interface GroupSummary extends StateCounts {
   readonly name: string;
 }
 
+/** Sold seats and places at the present amounts of their prices. */
+export interface Revenue {
+  readonly currency: string;
+  /** Minor units. Exact up to 2^53; beyond it the closest number. */
+  readonly sold: number;
+}
+
 export interface EventSummary {
   readonly total: StateCounts;
   /** In order of id. Sold inventory without a price is in none of them. */
   readonly byPrice: readonly PriceSummary[];
   /** In order of id. */
   readonly bySection: readonly GroupSummary[];
+  /** For each currency of a price, in their order as texts. */
+  readonly revenue: readonly Revenue[];
 }
 
 const { UNPRICED, WITHDRAWN, ACTIVE, LOCKED, SOLD, BLOCKED } = SeatState;
@@ -45,8 +57,9 @@ export function summarizeEvent(state: State, event: EventRow): EventSummary {
   const { ofSection, ofPrice } = countSeats(partition, prices.keys());
   const total = countsOf(partition.seatsIn, 0);
   const byPrice = new Map<number, PriceSummary>();
-  for (const [slot, { id, name }] of prices) {
-    byPrice.set(slot, { priceId: id, priceName: name, ...countsOf(ofPrice, slot) });
+  for (const [slot, { id, name, amount, currency }] of prices) {
+    const money = currency === undefined ? {} : { amount: amount!, currency };
+    byPrice.set(slot, { priceId: id, priceName: name, ...money, ...countsOf(ofPrice, slot) });
   }
   const bySection = layout.sections.map(({ id, name }, i): GroupSummary => ({
     groupOfSeatsId: id,
@@ -66,7 +79,19 @@ export function summarizeEvent(state: State, event: EventRow): EventSummary {
     total,
     byPrice: [...byPrice.values()].sort((a, b) => a.priceId - b.priceId),
     bySection: bySection.sort((a, b) => a.groupOfSeatsId - b.groupOfSeatsId),
+    revenue: revenueOf(byPrice.values()),
   };
+}
+
+/** Summed as whole numbers of any size: many places at a high amount exceed 2^53. */
+function revenueOf(prices: Iterable<PriceSummary>): Revenue[] {
+  const sums = new Map<string, bigint>();
+  for (const { amount, currency, sold } of prices) {
+    if (amount === undefined || currency === undefined) continue;
+    sums.set(currency, (sums.get(currency) ?? 0n) + BigInt(amount) * BigInt(sold));
+  }
+  const byCurrency = [...sums].sort(([a], [b]) => (a < b ? -1 : 1));
+  return byCurrency.map(([currency, sold]) => ({ currency, sold: Number(sold) }));
 }
 
 /** Seats by section index, and by price slot: in each case one count for every state. */

@@ -28,6 +28,7 @@ import { orphanModeOf, presentRules } from "../../engine/rules.ts";
 import {
   ANYTHING,
   BOOLEAN,
+  CURRENCY,
   either,
   EVENT_STATUS,
   integer,
@@ -319,6 +320,7 @@ export const AREA = object({
   updatedAt: LOCAL_DATE_TIME,
 });
 
+const MONEY = { amount: whenSet(COUNT), currency: whenSet(CURRENCY) };
 const STATE_COUNTS = {
   active: COUNT,
   locked: COUNT,
@@ -329,8 +331,9 @@ const STATE_COUNTS = {
 export const EVENT_SUMMARY = object({
   sequence: COUNT,
   total: object(STATE_COUNTS),
-  byPrice: list(object({ priceId: LONG, priceName: TEXT, ...STATE_COUNTS })),
+  byPrice: list(object({ priceId: LONG, priceName: TEXT, ...MONEY, ...STATE_COUNTS })),
   bySection: list(object({ groupOfSeatsId: LONG, name: TEXT, ...STATE_COUNTS })),
+  revenue: list(object({ currency: CURRENCY, sold: COUNT })),
 });
 
 /** What one lock still holds. */
@@ -419,12 +422,10 @@ export const AUDIT_TRAIL = object({
   lastSequence: COUNT,
 });
 
-export const PRICE = object({
-  id: LONG,
-  name: TEXT,
-  eventId: UUID,
-  externalId: TEXT_OR_NULL,
-});
+const PRICE_MEMBERS = { id: LONG, name: TEXT, eventId: UUID, externalId: TEXT_OR_NULL };
+export const PRICE = object({ ...PRICE_MEMBERS, ...MONEY });
+/** In v1, which knows no amounts. */
+export const LEGACY_PRICE = object(PRICE_MEMBERS);
 
 export const USER = object({
   id: LONG,
@@ -596,7 +597,12 @@ export function zoneView({ id, name, schemaId }: ZoneRow) {
   return { id, name, schemaId };
 }
 
-export function priceView({ id, name, eventId, externalId }: PriceRow) {
+export function priceView(row: PriceRow) {
+  const { amount, currency } = row;
+  return { ...legacyPriceView(row), amount, currency };
+}
+
+export function legacyPriceView({ id, name, eventId, externalId }: PriceRow) {
   return { id, name, eventId, externalId };
 }
 

@@ -1,10 +1,8 @@
 /** The seventeen rows of v1. */
 import { randomUUID } from "node:crypto";
 import {
-  PRICE as NEW_PRICE,
-  PRICE_CHANGE,
-  type PriceBody,
-  type PriceChange,
+  LEGACY_PRICE as NEW_PRICE,
+  LEGACY_PRICE_CHANGE as PRICE_CHANGE,
 } from "../../engine/bodies.ts";
 import type { EventRow, SchemaRow } from "../../engine/catalog.ts";
 import { EMPTY_DOCUMENT } from "../../engine/layout/layout.ts";
@@ -12,9 +10,9 @@ import { labelKey } from "../../engine/names.ts";
 import { findPrice, ownEvent, ownRow, refuseEvent } from "../../engine/queries/access.ts";
 import { capacitiesOf } from "../../engine/queries/summary.ts";
 import { duplicate, isRefused, type Refusal, refuse, Result } from "../../engine/results.ts";
-import { BOOLEAN, list, LOCAL_DATE, LONG } from "../../engine/schema.ts";
+import { BOOLEAN, list, LOCAL_DATE, LONG, type TypeOf } from "../../engine/schema.ts";
 import type { State } from "../../engine/state.ts";
-import { DONE, PRICE, priceView } from "../api/entities.ts";
+import { DONE, LEGACY_PRICE as PRICE, legacyPriceView as priceView } from "../api/entities.ts";
 import { type Handled, type Route, route, type WithBody } from "../api/route.ts";
 import { submit } from "../api/router.ts";
 import { answer, TRUE } from "../http/answers.ts";
@@ -140,26 +138,39 @@ const LEGACY_PRICE_ROUTES: readonly Route[] = [
   }),
 ];
 
-function createPrice({ services, caller, body: price }: WithBody<PriceBody>): Handled {
+function createPrice({
+  services,
+  caller,
+  body: price,
+}: WithBody<TypeOf<typeof NEW_PRICE>>): Handled {
   const { state } = services.engine;
+  const { name, externalId } = price;
   const eventId = price.eventId.toLowerCase();
   const event = ownEvent(state, caller, eventId);
   if (event === null) return refuseEvent();
-  const taken = refuseTakenName(state, eventId, { id: 0, name: price.name });
+  const taken = refuseTakenName(state, eventId, { id: 0, name });
   if (taken !== null) return taken;
-  return submit(services, { kind: "createPrices", caller, eventId, body: [price] }, ([created]) =>
+  const body = [{ name, eventId, externalId }];
+  return submit(services, { kind: "createPrices", caller, eventId, body }, ([created]) =>
     answer(200, priceView(created!)),
   );
 }
 
-function updatePrice({ services, caller, body: price }: WithBody<PriceChange>): Handled {
+function updatePrice({
+  services,
+  caller,
+  body: price,
+}: WithBody<TypeOf<typeof PRICE_CHANGE>>): Handled {
   const { state } = services.engine;
   const eventId = price.eventId.toLowerCase();
   const found = findPrice(state, { caller, eventId, priceId: price.id });
   if (isRefused(found)) return found;
   const taken = refuseTakenName(state, eventId, price);
   if (taken !== null) return taken;
-  const body = [{ ...price, externalId: price.externalId ?? found.externalId }];
+  const { id, name } = price;
+  const { amount, currency } = found;
+  const externalId = price.externalId ?? found.externalId;
+  const body = [{ id, name, eventId, externalId, amount, currency }];
   return submit(services, { kind: "updatePrices", caller, eventId, body }, ([changed]) =>
     answer(200, priceView(changed!)),
   );

@@ -51,6 +51,21 @@ export async function priceList(world) {
     missing(await api.put(path, [{ ...next, id: 999999999 }]));
     invalid(await api.put(path, [{ ...next, id: null }]), "[0].id");
   });
+  await step(
+    "an update gives a price its amount, which the summary shows and adds up",
+    async () => {
+      const money = { ...half, amount: 1_250, currency: "EUR" };
+      assert.deepEqual(done(await api.put(path, [money])), [money]);
+      invalid(await api.put(path, [{ ...half, amount: 1_250 }]), "[0].currency");
+      invalid(await api.put(path, [{ ...money, amount: 12.5 }]), "[0].amount");
+      invalid(await api.put(path, [{ ...money, currency: "eur" }]), "[0].currency");
+      const { byPrice, revenue } = done(await api.get(`/events/${event.id}/summary/`));
+      const { amount, currency } = byPrice.find(({ priceId }) => priceId === half.id);
+      assert.deepEqual([amount, currency], [1_250, "EUR"]);
+      assert.deepEqual(revenue, [{ currency: "EUR", sold: 0 }]);
+      assert.deepEqual(done(await api.put(path, [half])), [half]);
+    },
+  );
   await step("a price is deleted", async () => {
     done(await api.delete(path + spare.id), 204);
     missing(await api.delete(path + spare.id));

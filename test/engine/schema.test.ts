@@ -92,6 +92,10 @@ const TEXTS: Readonly<Record<string, readonly [good: string[], bad: string[]]>> 
     ["ann@odeon.example", "zo\u00eb@odeon.example", "zoe\u0308@odeon.example"],
     ["ann", "ann@", "@odeon", "an n@odeon.example", "a@b@c"],
   ],
+  currency: [
+    ["EUR", "XXX"],
+    ["eur", "EU", "EURO", "E1R", "EUR ", " EUR", "EUR\n", "\u00c4\u00d6\u00dc", ""],
+  ],
   "local-date-time": [
     ["2026-05-02T20:00", "2026-05-02T20:00:30"],
     ["2026-05-02", "2026-02-30T20:00"],

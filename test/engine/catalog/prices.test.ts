@@ -2,8 +2,9 @@
 import { expect, test } from "vitest";
 import type { AssignmentSelection } from "../../../engine/bodies.ts";
 import type { BookingKind } from "../../../engine/commands.ts";
-import { PRICES_PER_EVENT_MAX } from "../../../engine/constants.ts";
+import { AMOUNT_MAX, AREA_CAPACITY_MAX, PRICES_PER_EVENT_MAX } from "../../../engine/constants.ts";
 import { SeatState } from "../../../engine/inventory/states.ts";
+import { summarizeEvent } from "../../../engine/queries/summary.ts";
 import { RecordType } from "../../../engine/records.ts";
 import { Result } from "../../../engine/results.ts";
 import { NO_EVENT, START_MS, World } from "../../support/engine.ts";
@@ -219,6 +220,32 @@ test("new prices must name the event of the path, and get the next free slots", 
     { name: "Full", eventId, slot: 2, externalId: "x-1" },
     { name: "Full", eventId, slot: 3, externalId: null },
   ]);
+});
+
+test("revenue beyond 2^53 → the number that is closest to the exact sum", () => {
+  const world = new World([section("Stalls", { A: "1 2" }), area("Pit", AREA_CAPACITY_MAX)]);
+  const { caller, eventId, labels } = world;
+  const amounts = [AMOUNT_MAX, 1, 1];
+  const news = amounts.map((amount) => ({ name: "P", eventId, amount, currency: "EUR" }));
+  const made = world.must("createPrices", caller, { eventId, body: news });
+  const [pit, ...seats] = ["Pit", "A1", "A2"].map((label, i) => ({
+    objectId: labels.idOf(label),
+    assignmentId: made[i]!.id,
+  }));
+  world.must("assignPrices", caller, { eventId, body: { seats, groupOfSeats: [pit!] } });
+  const revenue = (places: number) => {
+    const groupOfSeats = [{ id: pit!.objectId, capacity: places }];
+    world.must("directsale", caller, { eventId, body: { groupOfSeats } });
+    const { state } = world.engine;
+    return summarizeEvent(state, state.catalog.events.get(eventId)!).revenue;
+  };
+  const sold = seats.map(({ objectId: id }) => ({ id }));
+  world.must("directsale", caller, { eventId, body: { seats: sold } });
+  expect(revenue(9_007)).toEqual([{ currency: "EUR", sold: 9_007_000_000_000_002 }]);
+  // Each of the two alone would be lost in a double.
+  expect(revenue(1)).toEqual([{ currency: "EUR", sold: 9_008_000_000_000_002 }]);
+  const all = BigInt(AREA_CAPACITY_MAX) * BigInt(AMOUNT_MAX) + 2n;
+  expect(revenue(AREA_CAPACITY_MAX - 9_008)).toEqual([{ currency: "EUR", sold: Number(all) }]);
 });
 
 test("an event cannot have more prices than a slot can number", () => {

@@ -9,7 +9,7 @@ import { summarizeEvent } from "../../../engine/queries/summary.ts";
 import { type MoveRecord, RecordType } from "../../../engine/records.ts";
 import type { State } from "../../../engine/state.ts";
 import { type Hold, lockedPlaces, type ModelArea, type ModelEvent } from "../../sim/model/facts.ts";
-import { remainder } from "../../sim/model/model.ts";
+import { remainder, revenueOf } from "../../sim/model/model.ts";
 import { Workload } from "../../sim/workload/workload.ts";
 
 const STEPS = 4_000;
@@ -41,12 +41,17 @@ function expectSummary(state: State, row: EventRow, event: ModelEvent): void {
       seats.filter(has),
       areas.filter(has).map((area) => placesOf(event, area)),
     );
-  const { total, byPrice, bySection } = summarizeEvent(state, row);
+  const { total, byPrice, bySection, revenue } = summarizeEvent(state, row);
   expect(total).toEqual(of(() => true));
-  expect(byPrice.map(({ priceId }) => priceId)).toEqual([...event.prices].sort((a, b) => a - b));
-  for (const { priceId, priceName: _, ...counts } of byPrice) {
+  const priceIds = [...event.prices.keys()].sort((a, b) => a - b);
+  expect(byPrice.map(({ priceId }) => priceId)).toEqual(priceIds);
+  for (const { priceId, priceName: _, amount, currency, ...counts } of byPrice) {
     expect(counts).toEqual(of(({ price }) => price === priceId));
+    const money = amount === undefined ? null : { amount, currency };
+    expect(money).toEqual(event.prices.get(priceId));
   }
+  const sums = revenue.map(({ currency, sold }) => [currency, sold] as const);
+  expect(sums).toEqual([...revenueOf(event)].sort(([a], [b]) => (a < b ? -1 : 1)));
   const ids = [...new Set([...seats.map(({ section }) => section), ...event.areas.keys()])];
   // A section without seats has zeros.
   expect(bySection.map(({ groupOfSeatsId: id }) => id)).toEqual(
@@ -149,7 +154,7 @@ function expectBooked(state: State, record: MoveRecord, model: ReadonlyMap<strin
 }
 
 test.each([1, 2, 3, 4])("seed %i: figures, holds and booked inventory are the model's", (seed) => {
-  const workload = new Workload(seed);
+  const workload = new Workload(seed, { hasGuards: true });
   const { model } = workload;
   const { kept } = workload.bench.journal;
   const { state } = workload.bench.engine;

@@ -219,6 +219,7 @@ test("a summary counts seats and places together, by price and by section", asyn
       { groupOfSeatsId: a.labels.idOf("Round"), name: "Round", ...counts(2, 0, 0, 0) },
       { groupOfSeatsId: a.labels.idOf("Pit"), name: "Pit", ...counts(91, 2, 3, 4) },
     ],
+    revenue: [],
   });
 });
 

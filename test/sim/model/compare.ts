@@ -63,6 +63,12 @@ export function differences(state: State, eventId: string, event: ModelEvent): s
   };
   tell("status", eventId, row.status, event.status);
   tell("seats", eventId, layout.seatCount, event.seats.size);
+  tell("prices", eventId, prices.size, event.prices.size);
+  for (const { id, amount, currency } of prices.values()) {
+    const money = event.prices.get(id) ?? null;
+    tell("amount of", id, amount, money?.amount);
+    tell("currency of", id, currency, money?.currency);
+  }
   for (let index = 0; index < layout.seatCount; index++) {
     const id = layout.seatIds[index]!;
     const seat = event.seats.get(id);

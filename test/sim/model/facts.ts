@@ -39,6 +39,12 @@ export interface BestAsk extends Omit<BestWish, "orphanMode"> {
   holdType: string | null;
 }
 
+/** The amount of a price, in minor units. */
+export interface Money {
+  amount: number;
+  currency: string;
+}
+
 export interface PriceItem {
   id: number;
   price: number;
@@ -159,7 +165,8 @@ export interface ModelEvent {
   schema: number;
   status: Status;
   schemaGaCapacity: number | null;
-  prices: Set<number>;
+  /** By id; null without an amount. */
+  prices: Map<number, Money | null>;
   seats: Map<number, ModelSeat>;
   areas: Map<number, ModelArea>;
 }

@@ -21,6 +21,7 @@ import {
   type ModelEvent,
   type ModelOrganization,
   type ModelSeat,
+  type Money,
   placesIn,
   type PriceItem,
   type PriceRequest,
@@ -503,6 +504,22 @@ export class Model {
     return TRUE;
   }
 
+  /** Replaces the amount of a price: both halves of it, or neither. */
+  putPrice(eventId: string, price: number, { amount, currency }: Partial<Money>): Answer {
+    if ((amount === undefined) !== (currency === undefined)) {
+      const field = amount === undefined ? "[0].amount" : "[0].currency";
+      return refusal("VALIDATION_FAILED", [{ field, code: "NOT_NULL", value: null }]);
+    }
+    const event = this.events.get(eventId);
+    if (event === undefined) return refusal("ENTITY_NOT_FOUND");
+    if (!event.prices.has(price)) {
+      return refusal("ENTITY_NOT_FOUND", [{ field: "[0].id", code: "NOT_FOUND", value: price }]);
+    }
+    const money = amount === undefined || currency === undefined ? null : { amount, currency };
+    event.prices.set(price, money);
+    return TRUE;
+  }
+
   /**
    * Moves an event to another schema. @returns INVENTORY_IN_USE if anything is held, sold or blocked;
    * ENTITY_NOT_FOUND if it was deleted meanwhile.
@@ -542,6 +559,22 @@ export class Model {
   }
 }
 
+/** Sold places of a priced object times its amount, by currency: one addition for each place. */
+export function revenueOf({ prices, seats, areas }: ModelEvent): Map<string, number> {
+  const sums = new Map<string, bigint>();
+  for (const money of prices.values()) if (money !== null) sums.set(money.currency, 0n);
+  const sell = (price: number, places: number) => {
+    const money = prices.get(price) ?? null;
+    if (money === null) return;
+    for (let i = 0; i < places; i++) {
+      sums.set(money.currency, sums.get(money.currency)! + BigInt(money.amount));
+    }
+  };
+  for (const { state, price } of seats.values()) sell(price, state === "SOLD" ? 1 : 0);
+  for (const { price, sold } of areas.values()) sell(price, sold);
+  return new Map([...sums].map(([currency, sum]) => [currency, Number(sum)]));
+}
+
 /** The rest of the schema's places for its only area without a capacity. */
 export function remainder({ areas, schemaGaCapacity }: ModelEvent): number | null {
   const all = [...areas.values()];
@@ -557,7 +590,7 @@ function cloneEvent(event: ModelEvent): ModelEvent {
   );
   return {
     ...event,
-    prices: new Set(event.prices),
+    prices: new Map(event.prices),
     seats: new Map([...event.seats].map(([id, seat]) => [id, { ...seat }])),
     areas: new Map(areas),
   };

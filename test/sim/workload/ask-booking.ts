@@ -9,12 +9,14 @@ import {
   COMPARES_RECORDS,
   FROM,
   type ModelEvent,
+  type Money,
   type PriceItem,
   type PriceRequest,
   type Word,
 } from "../model/facts.ts";
 import { anyOf, type Ask, commandOf, eventsOf, type House, type Scene, type Twin } from "./ask.ts";
 import { UNKNOWN_ID } from "./houses.ts";
+import type { Random } from "./random.ts";
 
 const UNKNOWN_EVENT = "00000000-0000-4000-8000-00000000beef";
 const SESSIONS = [null, "A", "B", "C"] as const;
@@ -162,7 +164,7 @@ function askBest(scene: Scene, house: House, eventId: string): Ask {
   const quantity = 1 + random.below(random.once(4) ? 12 : 4);
   const wish = {
     quantity,
-    priceIds: [...some([...prices], 4), ...(random.once(60) ? [UNKNOWN_ID] : [])],
+    priceIds: [...some([...prices.keys()], 4), ...(random.once(60) ? [UNKNOWN_ID] : [])],
     groupIds: [...some([...areas.keys()], 4), ...some(groups, 4)],
     accessible: random.once(20) ? random.below(quantity + 2) : 0,
     includeAccessible: random.once(4),
@@ -294,7 +296,7 @@ export function askPrices(scene: Scene, house: House): Ask | null {
 /** Assigns a price to everything, for sale. */
 export function askPriceAll(scene: Scene, house: House, eventId: string): Ask {
   const event = scene.model.events.get(eventId)!;
-  const [price] = event.prices;
+  const [price] = event.prices.keys();
   const item = (id: number): PriceItem => ({ id, price: price!, activeCount: null });
   const seats = [...event.seats.keys()].map(item);
   const groups = [...event.areas.keys()].map(item);
@@ -307,10 +309,10 @@ function askAssign(scene: Scene, house: House, eventId: string): Ask | null {
   if (event.prices.size === 0 || event.seats.size === 0) return null;
   if (random.once(3)) return askPriceAll(scene, house, eventId);
   const { caller, isForeign } = callerFor(scene, house, 20);
-  const anothers = [...model.events.values()].flatMap(({ prices }) => [...prices]);
+  const anothers = [...model.events.values()].flatMap(({ prices }) => [...prices.keys()]);
   const item = (id: number): PriceItem => ({
     id: random.once(40) ? UNKNOWN_ID : id,
-    price: random.once(40) ? random.pick(anothers) : random.pick([...event.prices]),
+    price: random.once(40) ? random.pick(anothers) : random.pick([...event.prices.keys()]),
     activeCount: random.once(4) ? null : random.below(10),
   });
   const list = [...event.seats.values()];
@@ -352,7 +354,7 @@ function askClear(scene: Scene, house: House, eventId: string): Ask {
 }
 
 function askDelete({ random, model }: Scene, { caller }: House, eventId: string): Ask | null {
-  const priceId = anyOf(random, model.events.get(eventId)!.prices);
+  const priceId = anyOf(random, model.events.get(eventId)!.prices.keys());
   if (priceId === undefined) return null;
   return {
     command: commandOf("deletePrice", caller, { eventId, priceId }),
@@ -360,17 +362,47 @@ function askDelete({ random, model }: Scene, { caller }: House, eventId: string)
   };
 }
 
-function askCreate({ model }: Scene, { caller }: House, eventId: string): Ask | null {
-  if (model.events.get(eventId)!.prices.size >= 4) return null;
+/** Half of the new prices have an amount; now and then one without the other half is refused. */
+function askCreate({ random, model, hasGuards }: Scene, { caller }: House, eventId: string) {
+  const { prices } = model.events.get(eventId)!;
+  const drawn = hasGuards ? drawMoney(random) : NO_MONEY;
+  const priceId = hasGuards && random.once(2) ? anyOf(random, prices.keys()) : undefined;
+  if (priceId !== undefined) {
+    const body = [{ id: priceId, name: "Changed", eventId, ...drawn.body }];
+    return {
+      command: commandOf("updatePrices", caller, { eventId, body }),
+      twin: (): Twin => ({ expect: (twin) => twin.putPrice(eventId, priceId, drawn.body) }),
+    };
+  }
+  if (prices.size >= 4) return null;
+  const body = [{ name: "New", eventId, ...drawn.body }];
   return {
-    command: commandOf("createPrices", caller, { eventId, body: [{ name: "New", eventId }] }),
-    twin: () => ({ effect: priced(eventId) }),
+    command: commandOf("createPrices", caller, { eventId, body }),
+    isForeign: drawn.isHalf,
+    twin: () => ({ effect: priced(eventId, drawn.body) }),
   };
 }
 
+type MoneyBody = Partial<Money>;
+const NO_MONEY = { body: {} as MoneyBody, isHalf: false };
+/** The highest amount, and one below it. */
+const AMOUNTS = [0, 4_500, 999_999_999_999, 1_000_000_000_000];
+
+function drawMoney(random: Random): typeof NO_MONEY {
+  if (random.once(2)) return NO_MONEY;
+  const money = { amount: random.pick(AMOUNTS), currency: random.pick(["EUR", "CHF", "JPY"]) };
+  if (!random.once(8)) return { body: money, isHalf: false };
+  const { amount, currency } = money;
+  return { body: random.once(2) ? { amount } : { currency }, isHalf: true };
+}
+
 /** Gives the created prices to the event. */
-export function priced(eventId: string): NonNullable<Twin["effect"]> {
+export function priced(
+  eventId: string,
+  { amount, currency }: MoneyBody = {},
+): NonNullable<Twin["effect"]> {
+  const money = amount === undefined || currency === undefined ? null : { amount, currency };
   return (model, rows: readonly { readonly id: number }[]) => {
-    for (const { id } of rows) model.events.get(eventId)!.prices.add(id);
+    for (const { id } of rows) model.events.get(eventId)!.prices.set(id, money);
   };
 }

@@ -45,7 +45,7 @@ export function askCreateEvent(scene: Scene, house: House): Ask {
       const document = documentOf(state, schemaId);
       return {
         effect: (model, row: EventRow, nowMs) => {
-          const event = { organization, schema: schemaId, prices: [], nowMs };
+          const event = { organization, schema: schemaId, nowMs };
           const { status } = row;
           model.events.set(eventId, { ...modelEventOf(document, event), status });
         },

@@ -23,20 +23,19 @@ const NO_RULES: ModelRules = {
 export interface NewEvent {
   readonly organization: number;
   readonly schema: number;
-  readonly prices: Iterable<number>;
   readonly nowMs: number;
 }
 
 /** An event of the model without bookings and prices. */
 export function modelEventOf(document: LayoutDocument, event: NewEvent): ModelEvent {
-  const { organization, schema, prices, nowMs } = event;
+  const { organization, schema, nowMs } = event;
   return {
     organization,
     schema,
     rules: NO_RULES,
     status: "PUBLISHED",
     schemaGaCapacity: SCHEMA_GA_CAPACITY,
-    prices: new Set(prices),
+    prices: new Map(),
     seats: modelSeatsOf(document, nowMs),
     areas: modelAreasOf(document, nowMs),
   };
