@@ -149,6 +149,9 @@ function applyCatalog(state: State, record: CatalogRecord, timeMs: number): void
 
 function applyPut(state: State, put: CatalogPut, timeMs: number): void {
   if (put.table === "events") putPartition(state, put.row, timeMs);
+  if (put.table === "events" && put.channel !== undefined) {
+    state.partitionOf(put.row).allot(put.channel, timeMs);
+  }
   if (put.table === "events") putDoor(state, put.row, timeMs);
   if (put.table === "organizations") restartDoors(state, put.row, timeMs);
   state.catalog.put(put);
@@ -232,7 +235,13 @@ function removePrice(state: State, priceId: number, timeMs: number): void {
 // The events and partitions of a record, to be asked for before the record is applied.
 
 /** The change of an event by a catalog record, as it is shown. */
-export type CatalogCall = "prices" | "deleteprice" | "layout" | "event" | "deleteevent";
+export type CatalogCall =
+  | "prices"
+  | "deleteprice"
+  | "channels"
+  | "layout"
+  | "event"
+  | "deleteevent";
 
 /** `switch` is of `bookingEnabled`; a `door` is not shown with the event. */
 type Effect = CatalogCall | "switch" | "door";
@@ -251,8 +260,10 @@ function* effectsOf(
     const event = events.get(eventId ?? "");
     if (event !== undefined) yield [event, table === "events" ? "deleteevent" : "deleteprice"];
   }
-  for (const { table, row, isUnshown } of puts) {
-    if (table === "events" && isUnshown !== true) yield [row, "event"];
+  for (const { table, row, isUnshown, channel } of puts) {
+    if (table === "events" && isUnshown !== true) {
+      yield [row, channel === undefined ? "event" : "channels"];
+    }
     if (table === "events" && isUnshown === true) yield [row, "door"];
     if (table === "layouts") for (const event of ofSchema(row.id)) yield [event, "layout"];
     const event = table === "prices" && events.get(row.eventId);
@@ -271,6 +282,7 @@ const ON_INVENTORY: ReadonlySet<Effect> = new Set([
   "deleteevent",
   "layout",
   "deleteprice",
+  "channels",
   "event",
   "door",
 ]);

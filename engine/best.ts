@@ -22,7 +22,7 @@ import type { Division } from "./inventory/division.ts";
 import type { Partition } from "./inventory/partition.ts";
 import { Move, SeatState } from "./inventory/states.ts";
 import { GroupType } from "./layout/layout.ts";
-import { callersOrganization, ownEvent, refuseEvent } from "./queries/access.ts";
+import { callersOrganization, channelSlot, ownEvent, refuseEvent } from "./queries/access.ts";
 import { RecordType } from "./records.ts";
 import {
   type Decision,
@@ -179,6 +179,7 @@ function wishOf(
       includeAccessible: includeAccessible === true,
       orphanMode: orphanModeNow(organization, event, partition),
       avoidOrphans: avoidOrphans !== false,
+      channel: partition.channels === null ? 0 : channelSlot(event, body.channel),
     },
     areas: placesOf
       .filter(({ type }) => type === GroupType.GA && (accessible ?? 0) === 0)

@@ -6,6 +6,8 @@ import {
   BEST_PRICES_MAX,
   BEST_QUANTITY_MAX,
   CART_ITEMS_MAX,
+  CHANNEL_GROUPS_MAX,
+  CHANNEL_SEATS_MAX,
   CLAIM_SECONDS_MAX,
   EXTENSION_SECONDS_MAX,
   HOLD_TTL_SECONDS_MAX,
@@ -27,6 +29,7 @@ import {
   ANYTHING,
   BOOLEAN,
   CAPACITY,
+  CHANNEL_KEY,
   CURRENCY,
   EMAIL,
   EVENT_STATUS,
@@ -94,6 +97,8 @@ const SELECTION_MEMBERS = {
   priceIds: optional(map(integer(), OBJECTS_PER_REQUEST_MAX)),
   /** LOCK: the token of a visitor, where the event has a door. */
   admission: optional(ADMISSION_TOKEN),
+  /** LOCK and DIRECT_SALE: seats that the event keeps for this channel are taken, too. */
+  channel: optional(CHANNEL_KEY),
 };
 export const STATE_SELECTION = object(SELECTION_MEMBERS);
 /**
@@ -103,7 +108,7 @@ export const STATE_SELECTION = object(SELECTION_MEMBERS);
  * `priceIds` guard a lock, a sale and a direct sale: an object with another price is refused. With
  * `all`, an unlock or a sale takes everything that the session holds. With `fromBlocked`, a lock or
  * a direct sale takes BLOCKED inventory, too; with `toBlocked`, an unlock or a revertsale leaves it
- * BLOCKED.
+ * BLOCKED. With `channel`, a lock or a direct sale takes seats kept for that channel, too.
  */
 export type StateSelection = TypeOf<typeof STATE_SELECTION>;
 
@@ -171,13 +176,15 @@ export const BEST_REQUEST = object({
   fence: optional(FENCE),
   fences: optional(FENCES),
   admission: optional(ADMISSION_TOKEN),
+  channel: optional(CHANNEL_KEY),
 });
 /**
  * Wishes for the best places: `quantity` seats together, or places of an area that
  * `groupOfSeatsIds` names, at any of the prices `priceIds` and in any of the groups
  * `groupOfSeatsIds`. Of the seats, `accessible` are accessible ones, and with `includeAccessible`
  * others may be, too. With `adjacent` preferred they may be in several rows; with `avoidOrphans`,
- * the default, places that leave fewer single seats are better. Fences must be left out.
+ * the default, places that leave fewer single seats are better. With `channel`, seats kept for it
+ * are candidates, too. Fences must be left out.
  */
 export type BestRequest = TypeOf<typeof BEST_REQUEST>;
 
@@ -342,6 +349,17 @@ export const EVENT_COPY = object({
 });
 /** Changes for the clone of an event. Its `status` is DRAFT by default. */
 export type EventCopy = TypeOf<typeof EVENT_COPY>;
+
+export const CHANNEL = object({
+  name: NAME,
+  seats: optional(list(LONG, { maxItems: CHANNEL_SEATS_MAX })),
+  groupOfSeatsIds: optional(list(LONG, { maxItems: CHANNEL_GROUPS_MAX })),
+});
+/**
+ * A channel of an event: the seats that it keeps, by id in `seats`, and those that the sections,
+ * tables and rows of `groupOfSeatsIds` have now.
+ */
+export type ChannelBody = TypeOf<typeof CHANNEL>;
 
 const PRICE_MEMBERS = { name: NAME, eventId: UUID, externalId: OPTIONAL_LINE };
 const MONEY = {

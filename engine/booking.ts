@@ -13,6 +13,7 @@ import type { EventRow, HoldTypeRow, OrganizationRow, PriceRow } from "./catalog
 import { command } from "./command.ts";
 import { admit, leftOf, visitorLimit } from "./door.ts";
 import { AREA_CAPACITY_MAX, NONE, OBJECTS_PER_REQUEST_MAX } from "./constants.ts";
+import { isKeptFrom } from "./inventory/channels.ts";
 import { type Holds, SlotHeap } from "./inventory/holds.ts";
 import type { Partition } from "./inventory/partition.ts";
 import { type BookingState, Move, MOVES, SeatState, STATE_NAMES } from "./inventory/states.ts";
@@ -20,12 +21,14 @@ import { type Layout, seatIndexOf } from "./layout/layout.ts";
 import {
   BUILT_IN_HOLD_TYPES,
   callersOrganization,
+  channelSlot,
+  keyOfChannel,
   misplaced,
   ownEvent,
   refuseEvent,
 } from "./queries/access.ts";
 import { findOrphans } from "./orphans.ts";
-import { ActorKind, type MoveRecord, RecordType } from "./records.ts";
+import { type MoveRecord, RecordType } from "./records.ts";
 import { type HeldLimits, limitsOf, orphanModeNow } from "./rules.ts";
 import {
   type Decision,
@@ -306,6 +309,8 @@ export interface BookingRules {
   readonly answersFalse: boolean;
   /** Refuses objects whose price is not that of `priceIds`. */
   readonly guardsPrices: boolean;
+  /** Refuses seats kept for another channel than that of the request. */
+  readonly asksChannel: boolean;
 }
 
 /** The rules of a command without special ones. */
@@ -321,6 +326,7 @@ export const PLAIN_BOOKING: Omit<BookingRules, "move"> = {
   skipsActive: false,
   answersFalse: false,
   guardsPrices: false,
+  asksChannel: false,
 };
 
 type Exceptions = Partial<BookingRules>;
@@ -366,6 +372,7 @@ const LOCK_EXCEPTIONS = {
   needsAdmission: true,
   preventsOrphans: true,
   guardsPrices: true,
+  asksChannel: true,
 } as const;
 export const LOCK_REFUSALS = refusalsOf(LOCK_EXCEPTIONS);
 export const LOCK_RULES: BookingRules = { ...PLAIN_BOOKING, ...LOCK_EXCEPTIONS, move: Move.LOCK };
@@ -396,6 +403,7 @@ export const BOOKING_COMMANDS = {
     needsPublished: true,
     answersFalse: true,
     guardsPrices: true,
+    asksChannel: true,
   }),
   block: booking(Move.BLOCK, {}),
   unblock: booking(Move.UNBLOCK, { skipsActive: true, otherFence: STALE_FENCE }),
@@ -432,6 +440,10 @@ interface Search {
   readonly otherFence: BookingRules["otherFence"];
   /** LOCK: the session that asks; empty for none. */
   readonly lockedBy: string;
+  /** The column of channels where the command asks for them, and there are any. */
+  readonly channels: Uint8Array | null;
+  /** The slot of the request's channel; 0 for none. */
+  readonly channel: number;
 }
 
 /**
@@ -452,13 +464,27 @@ export function findInventory(
   const { fences = null, fence = null } = selection;
   const { otherFence } = rules;
   const lockedBy = rules.move === Move.LOCK ? (selection.sessionId ?? "") : "";
+  const channels = rules.asksChannel ? partition.channels : null;
+  const channel = channels === null ? 0 : channelSlot(event, selection.channel);
   // Without spreading, which takes longer than the rest.
-  const search = { partition, move, skipsActive, session, fences, fence, otherFence, lockedBy };
+  const search = {
+    partition,
+    move,
+    skipsActive,
+    session,
+    fences,
+    fence,
+    otherFence,
+    lockedBy,
+    channels,
+    channel,
+  };
   const errors: FieldError[] = [];
   const requested = seatIndexes(partition.layout, choices.seats);
   for (let i = 0; i < requested.length; i++) {
     const code = seatProblem(search, requested[i]!);
-    if (code !== null) errors.push(seatError(search, i, choices.seats[i]!.id, code));
+    if (code === "CHANNEL") errors.push(channelError(search, event, i, requested[i]!));
+    else if (code !== null) errors.push(seatError(search, i, choices.seats[i]!.id, code));
   }
   const areas = choices.areas.length === 0 ? NO_AREAS : findPlaces(search, choices.areas, errors);
   const { priceIds } = selection;
@@ -552,6 +578,8 @@ function seatProblem(search: Search, seat: number): string | null {
   if (state === from || state === orFrom) {
     // A sold seat may have lost its price; then it cannot come back.
     if (partition.price[seat] === 0) return "NO_PRICE";
+    if (search.channels !== null && isKeptFrom(search.channels, seat, search.channel))
+      return "CHANNEL";
     // A move that begins at ACTIVE seats, too, has its guards for the others.
     return state === SeatState.ACTIVE ? null : guardProblem(search, seat);
   }
@@ -689,6 +717,21 @@ function seatError(search: Search, position: number, id: number, problem: string
   const message = MESSAGES[problem] ?? STATE_MESSAGES[MOVES[search.move].from][problem];
   assert(message !== undefined, "every refusal of a seat has its message");
   return { field, code, message, rejectedValue: id };
+}
+
+function channelError(
+  { partition }: Search,
+  event: EventRow,
+  position: number,
+  seat: number,
+): FieldError {
+  const kept = keyOfChannel(event, partition.channelOf(seat));
+  return {
+    field: `seats[${position}].id`,
+    code: "CHANNEL",
+    message: `is kept for the channel ${kept}: name it as channel, or choose another seat`,
+    rejectedValue: partition.layout.seatIds[seat]!,
+  };
 }
 
 function areaError(
@@ -951,33 +994,4 @@ function holdEndMs({ ttlSeconds }: HoldTypeRow, timeMs: number): number {
   if (ttlSeconds === null) return 0;
   assert(ttlSeconds > 0, "a hold lasts for a while");
   return timeMs + ttlSeconds * 1_000;
-}
-
-// The record at the end of a hold's time.
-
-const SYSTEM = { kind: ActorKind.SYSTEM, id: 0 } as const;
-
-/**
- * @param slot - The slot of an existing hold.
- * Cost: O(seats of the hold + areas of the event), usually 2 + 4.
- */
-export function expireHold(number: number, partition: Partition, slot: number): MoveRecord {
-  const { session, holdType, expiresAtMs } = partition.holds.get(slot);
-  assert(expiresAtMs > 0, "a hold without an end does not expire");
-  const held = partition.areas.heldOf(new Set([slot])).get(slot) ?? [];
-  const areas = held.flatMap(([area, places]) => [area, slot, places]);
-  const seats = partition.seatsOf(slot);
-  assert(seats.length + areas.length > 0, "a hold has a seat or a place");
-  return {
-    type: RecordType.MOVE,
-    actor: SYSTEM,
-    partition: number,
-    move: Move.EXPIRE,
-    hold: NONE,
-    expiresAtMs: 0,
-    session,
-    holdType,
-    seats,
-    areas: Uint32Array.from(areas),
-  };
 }

@@ -243,6 +243,8 @@ export interface EventRow {
   readonly rules?: EventRules;
   /** Its door; absent without one. */
   readonly door?: DoorRow;
+  /** Its channels, by key; absent without any. */
+  readonly channels?: readonly ChannelRow[];
 }
 
 /** The settings of a door. */
@@ -263,6 +265,21 @@ export interface DoorRow {
   readonly commitment: string;
 }
 
+/** Seats of an event kept for the calls that name it. The partition has which. */
+export interface ChannelRow {
+  readonly key: string;
+  readonly name: string;
+  /** Its number in the partition's column, from 1. */
+  readonly slot: number;
+}
+
+/** The seats of one channel, as they are from a put of the event on. */
+export interface ChannelSeats {
+  readonly slot: number;
+  /** Pairs: first seat index, seats in the run. */
+  readonly runs: readonly number[];
+}
+
 export interface PriceRow {
   readonly id: number;
   readonly eventId: string;
@@ -280,7 +297,7 @@ export interface PriceRow {
 /** Memory of a row, or of an object of a layout: more than most take. */
 const ROW_BYTES = 1_024;
 /** Tables whose rows differ much in size. */
-const MEASURED: ReadonlySet<TableName> = new Set(["layouts", "schemas", "webhooks"]);
+const MEASURED: ReadonlySet<TableName> = new Set(["events", "layouts", "schemas", "webhooks"]);
 /** Tables whose rows are also found by other members than their key. */
 const INDEXED: ReadonlySet<TableName> = new Set([
   "events",
@@ -329,6 +346,8 @@ export type CatalogPut = {
     readonly made?: T extends "layouts" ? MadeLayout : never;
     /** The event is shown as before. */
     readonly isUnshown?: T extends "events" ? true : never;
+    /** The change of the event is that of a channel. */
+    readonly channel?: T extends "events" ? ChannelSeats : never;
   };
 }[TableName];
 
@@ -490,10 +509,17 @@ export class Catalog extends Tables {
   }
 }
 
-/** The memory of a row, estimated. Cost: constant; O(bytes) for a schema and a webhook. */
+/**
+ * The memory of a row, estimated. Cost: constant; O(bytes) for a schema, a webhook and the channels
+ * of an event.
+ */
 export function bytesOfRow(table: TableName, row: object | undefined): number {
   if (row === undefined || table === "replies") return 0;
   if (table === "layouts") return ROW_BYTES + bytesOfDocument((row as LayoutRow).document);
+  if (table === "events") {
+    const { channels } = row as EventRow;
+    return channels === undefined ? ROW_BYTES : ROW_BYTES + jsonBytes(channels);
+  }
   return ROW_BYTES + (MEASURED.has(table) ? jsonBytes(row) : 0);
 }
 

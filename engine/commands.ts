@@ -15,6 +15,7 @@ import { DOOR_COMMANDS } from "./door.ts";
 import { EXTEND_COMMANDS } from "./extend.ts";
 import { bytesOfRow, type Catalog, type CatalogPut } from "./catalog.ts";
 import { ACCOUNT_COMMANDS, KEY_COMMANDS } from "./catalog/accounts.ts";
+import { CHANNEL_COMMANDS } from "./catalog/channels.ts";
 import { EVENT_COMMANDS, SERIES_COMMANDS } from "./catalog/events.ts";
 import { ORGANIZATION_COMMANDS, WEBHOOK_COMMANDS } from "./catalog/organizations.ts";
 import { PRICE_COMMANDS, ZONE_COMMANDS } from "./catalog/prices.ts";
@@ -53,6 +54,7 @@ export const COMMANDS = {
   ...ZONE_COMMANDS,
   ...SERIES_COMMANDS,
   ...EVENT_COMMANDS,
+  ...CHANNEL_COMMANDS,
   ...PRICE_COMMANDS,
   ...WEBHOOK_COMMANDS,
   ...BOOKING_COMMANDS,

@@ -15,6 +15,12 @@ export const BEST_PRICES_MAX = 100;
 export const BEST_GROUPS_MAX = 1_000;
 /** The rank of a seat, smaller is better; that of seats without one where others have ranks. */
 export const SEAT_RANK_MAX = 1_000_000_000;
+/** Channels of one event: a slot takes four bits of a seat. */
+export const CHANNELS_PER_EVENT_MAX = 15;
+export const CHANNEL_KEY_LENGTH_MAX = 64;
+/** Seats, and groups of seats, of a request for a channel. */
+export const CHANNEL_SEATS_MAX = 10_000;
+export const CHANNEL_GROUPS_MAX = 1_000;
 /** Seats of one layout. */
 export const SEATS_PER_LAYOUT_MAX = 200_000;
 /**
@@ -82,6 +88,7 @@ export const NONE = 0xffff_ffff;
 
 assert(VISITORS_MAX <= PLACES_WAITING_MAX, "everybody may wait");
 assert(SEATS_PER_LAYOUT_MAX < NONE, "a seat index is never NONE");
+assert(CHANNELS_PER_EVENT_MAX <= 0xf, "a channel fits into four bits");
 assert(PRICES_PER_EVENT_MAX <= 0xffff, "a price slot fits into sixteen bits");
 assert(AMOUNT_MAX <= Number.MAX_SAFE_INTEGER, "an amount is exact");
 assert(AREA_CAPACITY_MAX <= 0x7fff_ffff, "the counters of an area are signed 32-bit integers");

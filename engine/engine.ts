@@ -8,7 +8,7 @@
  */
 import { apply, noteSequence } from "./apply.ts";
 import { assert, Broken } from "./assert.ts";
-import { expireHold } from "./booking.ts";
+import { expireHold } from "./extend.ts";
 import { eventIdsOf } from "./cart.ts";
 import { nextDoorRecord } from "./door.ts";
 import type { EventRow } from "./catalog.ts";

@@ -1,4 +1,7 @@
-/** A hold ends later: as long as its buyer pays, and its hold type allows. */
+/**
+ * Ends of holds: later, as long as the buyer pays and the hold type allows; and the record when one
+ * has come.
+ */
 import { assert } from "./assert.ts";
 import { type CommandWith, EXTENSION, type Extension } from "./bodies.ts";
 import {
@@ -23,7 +26,7 @@ import { Move } from "./inventory/states.ts";
 import { callersOrganization, ownEvent, refuseEvent } from "./queries/access.ts";
 import { type BookedArea, bookedSeat, type BookedSeat } from "./queries/holds.ts";
 import { areaFacts } from "./queries/seats.ts";
-import { type ExtensionRecord, RecordType } from "./records.ts";
+import { ActorKind, type ExtensionRecord, type MoveRecord, RecordType } from "./records.ts";
 import {
   type Decision,
   type FieldError,
@@ -217,5 +220,34 @@ function extendedFacts(
     seats: seats.sort((a, b) => a.id - b.id),
     areas: areas.sort((a, b) => a.areaId - b.areaId),
     untilMs: untilMs === Infinity ? null : untilMs,
+  };
+}
+
+// The record at the end of a hold's time.
+
+const SYSTEM = { kind: ActorKind.SYSTEM, id: 0 } as const;
+
+/**
+ * @param slot - The slot of an existing hold.
+ * Cost: O(seats of the hold + areas of the event), usually 2 + 4.
+ */
+export function expireHold(number: number, partition: Partition, slot: number): MoveRecord {
+  const { session, holdType, expiresAtMs } = partition.holds.get(slot);
+  assert(expiresAtMs > 0, "a hold without an end does not expire");
+  const held = partition.areas.heldOf(new Set([slot])).get(slot) ?? [];
+  const areas = held.flatMap(([area, places]) => [area, slot, places]);
+  const seats = partition.seatsOf(slot);
+  assert(seats.length + areas.length > 0, "a hold has a seat or a place");
+  return {
+    type: RecordType.MOVE,
+    actor: SYSTEM,
+    partition: number,
+    move: Move.EXPIRE,
+    hold: NONE,
+    expiresAtMs: 0,
+    session,
+    holdType,
+    seats,
+    areas: Uint32Array.from(areas),
   };
 }

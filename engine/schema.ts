@@ -5,6 +5,7 @@
 import { assert } from "./assert.ts";
 import {
   AREA_CAPACITY_MAX,
+  CHANNEL_KEY_LENGTH_MAX,
   NAME_LENGTH_MAX,
   PASSWORD_LENGTH_MAX,
   PASSWORD_LENGTH_MIN,
@@ -176,6 +177,12 @@ export const NAME: Shape<string> = text({
 export const LINE: Shape<string> = text({ maxLength: NAME_LENGTH_MAX, format: "line" });
 /** An ISO 4217 code, such as EUR; any three capitals. */
 export const CURRENCY: Shape<string> = text({ format: "currency" });
+/** The name of a channel in paths and calls; one of dots alone would change the path. */
+export const CHANNEL_KEY: Shape<string> = text({
+  minLength: 1,
+  maxLength: CHANNEL_KEY_LENGTH_MAX,
+  format: "channel-key",
+});
 export const PASSWORD: Shape<string> = text({
   minLength: PASSWORD_LENGTH_MIN,
   maxLength: PASSWORD_LENGTH_MAX,
@@ -197,6 +204,7 @@ export const ORGANIZATION_TYPE = oneOf(["VENUE", "DEFAULT"]);
 
 const UUID_PATTERN = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const EMAIL_PATTERN = /^[^\s@\p{Cc}\p{Cs}]{1,64}@[^\s@\p{Cc}\p{Cs}]{1,190}$/u;
+const CHANNEL_KEY_PATTERN = /^(?!\.{1,2}$)[A-Za-z0-9_.-]+$/;
 const CURRENCY_PATTERN = /^[A-Z]{3}$/;
 const SEQUENCE_TEXT = /^[1-9]\d{0,14}$/;
 /** Control characters, and lone surrogates, without a form in UTF-8. */
@@ -209,6 +217,7 @@ export const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
   /** The engine's form of UUIDs. */
   "lower-case-uuid": (value) => UUID_PATTERN.test(value) && value === value.toLowerCase(),
   email: (value) => EMAIL_PATTERN.test(value) && !hasTooManyMarks(value),
+  "channel-key": (value) => CHANNEL_KEY_PATTERN.test(value),
   currency: (value) => CURRENCY_PATTERN.test(value),
   "local-date-time": isLocalDateTime,
   "local-date": isLocalDate,

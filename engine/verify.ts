@@ -4,9 +4,9 @@
  * are asserted at each change.
  */
 import { assert } from "./assert.ts";
-import { TABLES } from "./catalog.ts";
+import { type EventRow, TABLES } from "./catalog.ts";
 import { cellOf } from "./cells.ts";
-import { NETWORKS_PER_ACCOUNT_MAX, NONE } from "./constants.ts";
+import { CHANNELS_PER_EVENT_MAX, NETWORKS_PER_ACCOUNT_MAX, NONE } from "./constants.ts";
 import { type Door, VisitorState } from "./inventory/door.ts";
 import type { Partition } from "./inventory/partition.ts";
 import { BOOKING_STATES, SeatState } from "./inventory/states.ts";
@@ -23,6 +23,7 @@ export function checkState(state: State): void {
     const layout = state.layoutOf(event.schemaId);
     assert(partition.layout === layout, "a partition has its schema's layout");
     checkPartition(partition);
+    checkChannels(event, partition);
     const door = state.doors.get(event.partition);
     assert(door?.id === event.door?.id, "an event has its door");
     if (door !== undefined) checkDoor(door, partition);
@@ -65,6 +66,27 @@ export function checkPartition(partition: Partition): void {
   assert(areInOrder && opened.length === holds.count, "every hold is in the order of its lock");
   checkChanges(partition);
   checkCounts(partition);
+}
+
+/** @throws Broken with the first violated invariant. */
+function checkChannels({ channels = [] }: EventRow, partition: Partition): void {
+  assert(channels.length <= CHANNELS_PER_EVENT_MAX, "the channels of an event are bounded");
+  const keys = channels.map(({ key }) => key);
+  const areInOrder = keys.every((key, i) => i === 0 || key > keys[i - 1]!);
+  assert(areInOrder, "channels are in order of their keys, each once");
+  const slots = new Set(channels.map(({ slot }) => slot));
+  assert(slots.size === channels.length && !slots.has(0), "a channel has its own slot");
+  if (partition.channels === null) return;
+  const { seatCount } = partition.layout;
+  assert(partition.channels.length === (seatCount + 1) >> 1, "every seat has four bits");
+  let isUsed = false;
+  // An odd number of seats leaves four bits, which stay zero.
+  for (let seat = 0; seat < 2 * partition.channels.length; seat++) {
+    const slot = partition.channelOf(seat);
+    assert(slot === 0 || (slots.has(slot) && seat < seatCount), "a kept seat has its channel");
+    isUsed ||= slot !== 0;
+  }
+  assert(isUsed, "without a seat in a channel there is no column of them");
 }
 
 /** Cost: O(visitors and waiting places). @throws Broken with the first violated invariant. */
@@ -294,6 +316,7 @@ export function digestPartition(partition: Partition): string {
     hash.number(layout.seatIds[seat]!);
     hash.number(state[seat]! * 0x1_0000 + price[seat]!);
     hash.number(changedAtMs[seat]!);
+    if (partition.channels !== null) hash.number(partition.channelOf(seat));
     const slot = partition.holdOf(seat);
     if (slot !== NONE) digestHold(hash, partition, slot);
     // A seat without a fence counts as before there were any.

@@ -37,6 +37,7 @@ const FORMAT_MESSAGES: Readonly<Record<string, string>> = {
   uuid: "must be a UUID",
   "lower-case-uuid": "must be a UUID",
   email: "must be an email address",
+  "channel-key": "must be letters from A to Z, digits, and _ - . (not . or .. alone)",
   currency: "must be three capital letters, such as EUR",
   line: "must be one line of text without control characters",
   name:

@@ -100,8 +100,8 @@ export const EVENT_COMMANDS = {
       }
       const event = ownRow(events.get(eventId), caller, "event");
       if (isRefused(event)) return event;
-      // The copy follows the organization.
-      const { rules: _rules, door: _door, ...facts } = event;
+      // The copy follows the organization, and everybody may take its seats.
+      const { rules: _rules, door: _door, channels: _channels, ...facts } = event;
       const { name, start, endDate, status } = body;
       const times = timesOf({ start: start ?? event.start, endDate: endDate ?? event.endDate });
       if (isRefused(times)) return times;

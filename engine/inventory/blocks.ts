@@ -9,6 +9,7 @@ import { BEST_QUANTITY_MAX, NONE } from "../constants.ts";
 import type { Layout } from "../layout/layout.ts";
 import { distance, Mark, type Point } from "../layout/seating.ts";
 import { alongRows, type Units } from "../layout/units.ts";
+import { isKeptFrom } from "./channels.ts";
 import { SeatState } from "./states.ts";
 
 /** The request without its size: blocks of every size are found under it. */
@@ -23,6 +24,8 @@ export interface Filter {
   readonly orphanMode: OrphanMode;
   /** A block with fewer new orphans is better. */
   readonly avoidOrphans: boolean;
+  /** Slot of the channel whose seats may be taken beside those of none; 0 for none. */
+  readonly channel: number;
 }
 
 /** Seats together. */
@@ -48,6 +51,8 @@ export interface SeatsOfEvent {
   readonly state: Uint8Array;
   /** Price slots; 0 for none. */
   readonly price: Uint16Array;
+  /** As in `SeatColumns`. */
+  readonly channels: Uint8Array | null;
 }
 
 /** Sizes of blocks as bits: bit 0 of `low` is size 1, bit 0 of `high` size 33. */
@@ -69,6 +74,7 @@ export class Criteria {
   readonly accessibleMax: number;
   readonly orphanMode: OrphanMode;
   readonly avoidOrphans: boolean;
+  readonly channel: number;
 
   constructor(filter: Filter) {
     const { prices, groupIds, accessible, includeAccessible } = filter;
@@ -80,6 +86,7 @@ export class Criteria {
     this.accessibleMax = includeAccessible ? BEST_QUANTITY_MAX : accessible;
     this.orphanMode = filter.orphanMode;
     this.avoidOrphans = filter.avoidOrphans;
+    this.channel = filter.channel;
   }
 
   /** Memory of prices and groups. */
@@ -154,10 +161,10 @@ export class Blocks {
    * @param taken - Index: seat. Value: 1 for one that an earlier block of the request takes.
    */
   load(criteria: Criteria, unit: number, taken: Uint8Array | null = null): void {
-    const { state, price, layout } = this.#partition;
+    const { state, price, channels, layout } = this.#partition;
     const { marks, scores } = layout;
     const { seats, starts, isTable } = this.#units;
-    const { prices, excluded } = criteria;
+    const { prices, excluded, channel } = criteria;
     const start = starts[unit]!;
     const length = starts[unit + 1]! - start;
     const [flags, ownScores] = [this.#flags, this.#scores];
@@ -174,6 +181,7 @@ export class Blocks {
       if ((mark & excluded) !== 0 || slot === 0) continue;
       if (prices !== null && !prices.has(slot)) continue;
       if (isPartial && !isNamed(layout, criteria, seat)) continue;
+      if (channels !== null && isKeptFrom(channels, seat, channel)) continue;
       ownScores[i] = scores[seat]!;
       candidates += 1;
       if ((mark & Mark.ACCESSIBLE) === 0) flags[i] = IS_ACTIVE | IS_CANDIDATE;

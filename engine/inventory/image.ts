@@ -6,6 +6,7 @@
  * copies only arrays; later `packInSteps` flattens the holds, which never change.
  */
 import { assert } from "../assert.ts";
+import { emptyChannels } from "./channels.ts";
 import type { Door, DoorCopy } from "./door.ts";
 import type { Layout } from "../layout/layout.ts";
 import {
@@ -64,7 +65,8 @@ export interface PartitionImage extends Omit<PartitionCopy, "holds"> {
  * visitor of the door.
  */
 export function copyPartition(partition: Partition, door?: Door): PartitionCopy {
-  const { state, price, holdOrFence, fenceHigh, changedAtMs, changes, areas, holds } = partition;
+  const { state, price, holdOrFence, fenceHigh, changedAtMs, channels } = partition;
+  const { changes, areas, holds } = partition;
   return {
     seats: {
       state: state.slice(),
@@ -72,6 +74,7 @@ export function copyPartition(partition: Partition, door?: Door): PartitionCopy 
       holdOrFence: holdOrFence.slice(),
       fenceHigh: fenceHigh.slice(),
       changedAtMs: changedAtMs.slice(),
+      channels: channels === null ? null : channels.slice(),
     },
     changes: changes.copy(),
     areas: areas.copy(),
@@ -93,6 +96,9 @@ export function restorePartition(image: PartitionImage, layout: Layout): Partiti
   const { seats, changes, areas, holds } = image;
   assert(seats.state.length === layout.seatCount, "an image has the seats of its layout");
   assert(areas.price.length === layout.areas.length, "an image has the areas of its layout");
+  const { channels } = seats;
+  const hasAll = channels === null || channels.length === emptyChannels(layout.seatCount).length;
+  assert(hasAll, "an image has the channels of its layout");
   const partition = new Partition(layout, 0, seats, emptyParts(layout, 0, changes));
   partition.holds.restore(unpackHolds(holds));
   partition.areas.restore(areas, partition.holds);

@@ -1,10 +1,12 @@
 /**
  * The inventory of one event: the state of its seats as a structure of arrays, and the counters of
  * its areas. There are no rules here: `decide` reads it, `apply` calls its few mutators, and each
- * asserts its preconditions. Memory: 25 bytes per seat, without the layout.
+ * asserts its preconditions. Memory: 25 bytes per seat, without the layout; with seats in channels
+ * half a byte more.
  */
 import { assert } from "../assert.ts";
-import { AREA_CAPACITY_MAX, NONE } from "../constants.ts";
+import type { ChannelSeats } from "../catalog.ts";
+import { AREA_CAPACITY_MAX, CHANNELS_PER_EVENT_MAX, NONE } from "../constants.ts";
 import type { Layout } from "../layout/layout.ts";
 import type {
   ArrivalRecord,
@@ -13,6 +15,7 @@ import type {
   MoveRecord,
   PriceRecord,
 } from "../records.ts";
+import { channelIn, emptyChannels, putChannel } from "./channels.ts";
 import { Holds } from "./holds.ts";
 import { Places } from "./places.ts";
 import { BOOKING_STATES, type BookingState, MOVES, SeatState } from "./states.ts";
@@ -31,6 +34,8 @@ export interface SeatColumns {
   readonly fenceHigh: Uint16Array;
   /** Milliseconds since 1970 of the last change. */
   readonly changedAtMs: Float64Array;
+  /** Slots of channels, as by `channelIn`; null while no seat is in one. */
+  readonly channels: Uint8Array | null;
 }
 
 const LOW = 0x1_0000_0000;
@@ -73,6 +78,7 @@ export class Partition implements SeatColumns {
   readonly holdOrFence: Uint32Array;
   readonly fenceHigh: Uint16Array;
   readonly changedAtMs: Float64Array;
+  channels: Uint8Array | null;
   /** Index: a `SeatState`. Value: how many seats are in it. */
   readonly seatsIn: Uint32Array;
   readonly changes: ChangeList;
@@ -97,6 +103,7 @@ export class Partition implements SeatColumns {
     this.holdOrFence = seats.holdOrFence;
     this.fenceHigh = seats.fenceHigh;
     this.changedAtMs = seats.changedAtMs;
+    this.channels = seats.channels;
     this.seatsIn = draft?.seatsIn ?? countStates(seats.state);
     this.changes = changes;
     this.areas = areas;
@@ -290,6 +297,41 @@ export class Partition implements SeatColumns {
     }
   }
 
+  /** The slot of the seat's channel; 0 for none. */
+  channelOf(seat: number): number {
+    return this.channels === null ? 0 : channelIn(this.channels, seat);
+  }
+
+  /** Seats that join or leave the channel, rising. Cost: O(seats). */
+  allotted({ slot, runs }: ChannelSeats): Uint32Array {
+    const { seatCount } = this.layout;
+    const wanted = new Uint8Array(seatCount);
+    for (let i = 0; i < runs.length; i += 2) {
+      const end = runs[i]! + runs[i + 1]!;
+      assert(end <= seatCount, "a run of a channel is within the layout");
+      wanted.fill(1, runs[i], end);
+    }
+    const changed: number[] = [];
+    for (let seat = 0; seat < seatCount; seat++) {
+      if ((this.channelOf(seat) === slot) !== (wanted[seat] === 1)) changed.push(seat);
+    }
+    return Uint32Array.from(changed);
+  }
+
+  /** The channel has exactly the seats of the runs. Cost: O(seats). */
+  allot(given: ChannelSeats, timeMs: number): void {
+    const { slot } = given;
+    assert(slot > 0 && slot <= CHANNELS_PER_EVENT_MAX, "a channel has a slot");
+    const channels = this.channels ?? emptyChannels(this.layout.seatCount);
+    for (const seat of this.allotted(given)) {
+      const present = channelIn(channels, seat);
+      assert(present === slot || present === 0, "a seat is in one channel at most");
+      putChannel(channels, seat, present === slot ? 0 : slot);
+      this.#touch(seat, timeMs);
+    }
+    this.channels = channels.some((slots) => slots !== 0) ? channels : null;
+  }
+
   /** A seat without a price leaves its hold and is withdrawn, unless it is SOLD. */
   #priceSeat(seat: number, slot: number, timeMs: number): void {
     const state = this.state[seat]!;
@@ -374,6 +416,7 @@ export function unpricedSeats(seatCount: number, createdAtMs: number): SeatColum
     holdOrFence: new Uint32Array(seatCount).fill(NONE),
     fenceHigh: new Uint16Array(seatCount),
     changedAtMs: new Float64Array(seatCount).fill(createdAtMs),
+    channels: null,
   };
 }
 

@@ -6,6 +6,7 @@
 import { assert } from "../assert.ts";
 import { NONE } from "../constants.ts";
 import { type Layout, seatName } from "../layout/layout.ts";
+import { channelIn, emptyChannels, putChannel } from "./channels.ts";
 import {
   type ChangeLinks,
   emptyParts,
@@ -212,12 +213,33 @@ function* migrateToLayout(
   { layout, timeMs }: LayoutChange,
   matches: SeatMatches,
 ): Generator<void, Partition> {
-  const seats = unpricedSeats(layout.seatCount, timeMs);
+  const { channels } = source;
+  const seats = {
+    ...unpricedSeats(layout.seatCount, timeMs),
+    channels: channels === null ? null : keptChannels(channels, matches, layout.seatCount),
+  };
   const links = yield* copySeats(source, seats, matches);
   const target = new Partition(layout, timeMs, seats, emptyParts(layout, timeMs, links));
   copyAreas(source, target);
   yield* copyHolds(source, target, matches);
   return target;
+}
+
+/** The channels of matched seats; null when none of these is in one. Cost: O(seats). */
+function keptChannels(
+  channels: Uint8Array,
+  { matchOf }: SeatMatches,
+  seatCount: number,
+): Uint8Array | null {
+  const kept = emptyChannels(seatCount);
+  let isUsed = false;
+  for (let seat = 0; seat < matchOf.length; seat++) {
+    const slot = channelIn(channels, seat);
+    if (slot === 0 || matchOf[seat] === NONE) continue;
+    putChannel(kept, matchOf[seat]!, slot);
+    isUsed = true;
+  }
+  return isUsed ? kept : null;
 }
 
 /**

@@ -78,8 +78,10 @@ export class Places {
 
 function keyOf(filter: Filter): string {
   const { prices, groupIds, accessible, includeAccessible, orphanMode, avoidOrphans } = filter;
+  const { channel } = filter;
   const slots = prices === null ? "any" : [...prices].sort((a, b) => a - b).join();
   const groups = groupIds === null ? "all" : groupIds.join();
   const flags = `${includeAccessible ? "+" : ""}${orphanMode}${avoidOrphans ? "-" : ""}`;
-  return `p${slots} g${groups} a${accessible}${flags}`;
+  const own = channel === 0 ? "" : ` c${channel}`;
+  return `p${slots} g${groups} a${accessible}${flags}${own}`;
 }

@@ -130,6 +130,21 @@ export function findZone(
   return refuse(Result.ENTITY_NOT_FOUND, "There is no such pricing zone on the schema.");
 }
 
+// Channels of an event.
+
+/** The slot of a call's channel; 0 for none, and for one that the event does not have. */
+export function channelSlot({ channels }: EventRow, key: string | null | undefined): number {
+  if (channels === undefined || key === undefined || key === null) return 0;
+  return channels.find((channel) => channel.key === key)?.slot ?? 0;
+}
+
+/** @param slot - Of a channel of the event. */
+export function keyOfChannel({ channels = [] }: EventRow, slot: number): string {
+  const channel = channels.find((one) => one.slot === slot);
+  assert(channel !== undefined, "a kept seat has its channel");
+  return channel.key;
+}
+
 // Ids in a list of a request that does not take them.
 
 const GROUP_NOUNS: Readonly<Record<GroupType, string>> = {

@@ -3,6 +3,7 @@ import type { StateSelection } from "../bodies.ts";
 import { Allowance } from "../booking.ts";
 import type { EventRow, OrphanMode } from "../catalog.ts";
 import { NONE } from "../constants.ts";
+import { isKeptFrom } from "../inventory/channels.ts";
 import type { Partition } from "../inventory/partition.ts";
 import { SeatState } from "../inventory/states.ts";
 import { Mark } from "../layout/seating.ts";
@@ -12,6 +13,7 @@ import { leavesNobodyAlone } from "../orphans.ts";
 import type { FieldError } from "../results.ts";
 import { limitsOf, orphanModeNow } from "../rules.ts";
 import type { State } from "../state.ts";
+import { channelSlot } from "./access.ts";
 import { bookedSeat } from "./holds.ts";
 
 export interface Alternative {
@@ -56,7 +58,8 @@ export function withAlternatives(
   const quota = new Allowance(partition.holds, limitsOf(organization, event), session);
   const hasQuota = quota.take(1, "", 1) === null;
   const mode = orphanModeNow(organization, event, partition);
-  const search = hasQuota ? new Search(partition, indexes, mode) : null;
+  const channel = partition.channels === null ? 0 : channelSlot(event, selection.channel);
+  const search = hasQuota ? new Search(partition, indexes, mode, channel) : null;
   for (const { id } of seats) search?.exclude(seatIndexOf(layout, id));
   const prices = state.catalog.pricesOf(event.id);
   let next = 0;
@@ -92,13 +95,15 @@ class Search {
   readonly #partition: Partition;
   readonly #units: Units;
   readonly #mode: OrphanMode;
+  readonly #channel: number;
   readonly #verdicts: Uint8Array;
   /** By price slot and mark of the wanted seats: per unit 1 while it may have such a seat. */
   readonly #unitsWith = new Map<number, Uint8Array>();
 
-  /** @param wanted - Seat indexes; NONE for none. */
-  constructor(partition: Partition, wanted: readonly number[], mode: OrphanMode) {
+  /** @param wanted - Seat indexes; NONE for none. @param channel - Its slot; 0 for none. */
+  constructor(partition: Partition, wanted: readonly number[], mode: OrphanMode, channel: number) {
     this.#partition = partition;
+    this.#channel = channel;
     this.#units = unitsOf(partition.layout);
     this.#mode = mode;
     const { layout, state } = partition;
@@ -171,7 +176,9 @@ class Search {
 
   #isGranted(seat: number): boolean {
     if (this.#verdicts[seat] === UNKNOWN) {
-      const isGranted = leavesNobodyAlone(this.#partition, seat, this.#mode);
+      const { channels } = this.#partition;
+      const isFree = channels === null || !isKeptFrom(channels, seat, this.#channel);
+      const isGranted = isFree && leavesNobodyAlone(this.#partition, seat, this.#mode);
       this.#verdicts[seat] = isGranted ? GRANTED : REFUSED;
     }
     return this.#verdicts[seat] === GRANTED;

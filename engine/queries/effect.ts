@@ -49,6 +49,8 @@ export interface PlaceMove {
   holdType: string;
   /** Milliseconds since 1970: the end of the hold of a LOCKED seat; 0 for none. */
   endsAtMs: number;
+  /** The key of its channel, null for none; undefined where the record leaves it as it is. */
+  channel: string | null | undefined;
 }
 
 /** The shown part of a record beside its places. */
@@ -165,7 +167,12 @@ export function observe(
       return () => ({ ...effectOf("extend"), session: record.session });
     }
     case RecordType.CATALOG: {
-      const report = call === "deleteprice" ? beforeRemoval(state, number, record) : null;
+      const report =
+        call === "deleteprice"
+          ? beforeRemoval(state, number, record)
+          : call === "channels"
+            ? beforeAllotment(state, number, record)
+            : null;
       const before = switchesOf(state, number);
       return () => {
         report?.(onMove);
@@ -235,9 +242,11 @@ export function seatAfter({
   to,
   priceId,
   endsAtMs,
-}: Pick<PlaceMove, "placeId" | "to" | "priceId" | "endsAtMs">): SeatAfter {
+  channel,
+}: Pick<PlaceMove, "placeId" | "to" | "priceId" | "endsAtMs" | "channel">): SeatAfter {
   const expiresAtMs = to === LOCKED ? endsAtMs || null : null;
-  return { id, state: listedState(to), priceId: priceId || null, expiresAtMs };
+  const seat = { id, state: listedState(to), priceId: priceId || null, expiresAtMs };
+  return channel === undefined ? seat : { ...seat, channel };
 }
 
 export function areaAfter(id: number, counts: AreaCounts): AreaAfter {
@@ -246,7 +255,7 @@ export function areaAfter(id: number, counts: AreaCounts): AreaAfter {
 }
 
 function blankMove(): PlaceMove {
-  const hold = { hold: 0, session: "", holdType: "", endsAtMs: 0 };
+  const hold = { hold: 0, session: "", holdType: "", endsAtMs: 0, channel: undefined };
   return { placeId: 0, places: null, counts: null, from: null, to: null, priceId: 0, ...hold };
 }
 
@@ -536,6 +545,27 @@ function beforeRemoval(state: State, number: number, { removes }: CatalogRecord)
   for (let seat = 0; seat < price.length; seat++) if (slots.has(price[seat]!)) seats.push(seat);
   const priced = Array.from(areas.price.keys()).filter((area) => slots.has(areas.price[area]!));
   return beforePrices(state, number, seats, priced);
+}
+
+/** As `beforePrices`, for seats that join or leave a channel: their states and prices stay. */
+function beforeAllotment(state: State, number: number, { puts }: CatalogRecord) {
+  const partition = state.partitionAt(number);
+  const reports = puts.flatMap((put) => {
+    const { channel } = put;
+    if (put.table !== "events" || put.row.partition !== number || channel === undefined) return [];
+    const seats = partition.allotted(channel);
+    const key = put.row.channels?.find(({ slot }) => slot === channel.slot)?.key ?? null;
+    return [{ seats, key, slot: channel.slot, report: beforePrices(state, number, seats, []) }];
+  });
+  return (onMove: OnMove) => {
+    for (const { seats, key, slot, report } of reports) {
+      let next = 0;
+      report((move) => {
+        const isIn = partition.channelOf(seats[next++]!) === slot;
+        onMove({ ...move, channel: isIn ? key : null });
+      });
+    }
+  };
 }
 
 /** Seats and areas that another layout removes and adds. The others stay as they are. */

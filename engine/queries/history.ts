@@ -41,6 +41,8 @@ export interface Transition {
   readonly priceId: number;
   /** The fence of the entered, kept or left hold; 0 for none. */
   readonly hold: number;
+  /** The key of its channel, null for none; left out where the record leaves it as it is. */
+  readonly channel?: string | null;
 }
 
 /** Sort properties of transitions, as the interface names them. */
@@ -230,6 +232,8 @@ export interface SeatAfter {
   readonly priceId: number | null;
   /** Milliseconds since 1970: the end of its hold; null unless LOCKED with an end. */
   readonly expiresAtMs: number | null;
+  /** The key of its channel, null for none; left out where the change leaves it as it is. */
+  readonly channel?: string | null;
 }
 
 /** The places of an area after a change. */

@@ -1,6 +1,7 @@
 /** One page of an event's seats, filtered and sorted. */
-import type { EventRow, PriceRow } from "../catalog.ts";
+import type { ChannelRow, EventRow, PriceRow } from "../catalog.ts";
 import { NONE } from "../constants.ts";
+import { channelIn } from "../inventory/channels.ts";
 import type { Partition } from "../inventory/partition.ts";
 import { SeatState, STATE_NAMES } from "../inventory/states.ts";
 import { drain, SEATS_PER_STEP } from "../inventory/steps.ts";
@@ -15,6 +16,7 @@ export interface ListedEvent {
   readonly partition: Partition;
   /** By slot. */
   readonly prices: ReadonlyMap<number, PriceRow>;
+  readonly channels: readonly ChannelRow[];
   /** Milliseconds since 1970: the last change of all its seats; 0 for none. */
   readonly changedAtMs: number;
 }
@@ -25,22 +27,28 @@ export function listedEvent(state: State, event: EventRow): ListedEvent {
   return {
     partition: state.partitionOf(event),
     prices: state.catalog.pricesOf(event.id),
+    channels: event.channels ?? [],
     changedAtMs: Math.max(event.statusChangedAtMs, bookingChangedAtMs),
   };
 }
 
 /** Columns shown by a listed row. */
-type ShownSeats = Pick<Partition, "layout" | "state" | "price" | "changedAtMs">;
+type ShownSeats = Pick<Partition, "layout" | "state" | "price" | "channels" | "changedAtMs">;
 
 export interface ShownEvent extends Omit<ListedEvent, "partition"> {
   readonly partition: ShownSeats;
 }
 
-/** A copy, unchanged between the steps of a sort. Cost: 11 bytes a seat. */
-function copyOf({ partition, prices, changedAtMs }: ListedEvent): ShownEvent {
-  const { layout, state, price, changedAtMs: timesMs } = partition;
-  const columns = { state: state.slice(), price: price.slice(), changedAtMs: timesMs.slice() };
-  return { partition: { layout, ...columns }, prices: new Map(prices), changedAtMs };
+/** A copy, unchanged between the steps of a sort. Cost: 11 bytes a seat; half more in channels. */
+function copyOf({ partition, prices, ...facts }: ListedEvent): ShownEvent {
+  const { layout, state, price, channels, changedAtMs } = partition;
+  const columns = {
+    state: state.slice(),
+    price: price.slice(),
+    channels: channels === null ? null : channels.slice(),
+    changedAtMs: changedAtMs.slice(),
+  };
+  return { ...facts, partition: { layout, ...columns }, prices: new Map(prices) };
 }
 
 /** True when ACTIVE seats of the event can be booked now. */
@@ -310,6 +318,8 @@ export interface SeatFacts {
   readonly state: SeatState;
   readonly priceId: number | null;
   readonly priceName: string | null;
+  /** The key of the channel that it is kept for; null for none. */
+  readonly channel: string | null;
   /** Milliseconds since 1970. */
   readonly changedAtMs: number;
 }
@@ -346,8 +356,14 @@ export function seatFacts(event: ShownEvent, seat: number): SeatFacts {
     state: partition.state[seat] as SeatState,
     priceId: price?.id ?? null,
     priceName: price?.name ?? null,
+    channel: partition.channels === null ? null : channelOf(event, partition.channels, seat),
     changedAtMs: changeOfSeat(event, seat),
   };
+}
+
+function channelOf({ channels }: ShownEvent, column: Uint8Array, seat: number): string | null {
+  const slot = channelIn(column, seat);
+  return slot === 0 ? null : channels.find((channel) => channel.slot === slot)!.key;
 }
 
 /** Cost: constant. */

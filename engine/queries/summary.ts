@@ -1,5 +1,7 @@
 /** Counts of seats and places of an event by state: in all, by price and by section. */
+import { assert } from "../assert.ts";
 import type { EventRow, SchemaRow } from "../catalog.ts";
+import { CHANNELS_PER_EVENT_MAX } from "../constants.ts";
 import type { Partition } from "../inventory/partition.ts";
 import { BOOKING_STATES, SeatState } from "../inventory/states.ts";
 import type { Layout } from "../layout/layout.ts";
@@ -81,6 +83,30 @@ export function summarizeEvent(state: State, event: EventRow): EventSummary {
     bySection: bySection.sort((a, b) => a.groupOfSeatsId - b.groupOfSeatsId),
     revenue: revenueOf(byPrice.values()),
   };
+}
+
+export interface ChannelSummary extends StateCounts {
+  readonly key: string;
+  readonly name: string;
+}
+
+/** The seats of each channel, in order of key. Cost: O(seats) for an event with channels. */
+export function summarizeChannels(state: State, event: EventRow): readonly ChannelSummary[] {
+  const { channels = [] } = event;
+  if (channels.length === 0) return [];
+  const partition = state.partitionOf(event);
+  const counts = new Uint32Array((CHANNELS_PER_EVENT_MAX + 1) * STATE_COUNT);
+  for (let seat = 0; seat < partition.state.length; seat++) {
+    counts[partition.channelOf(seat) * STATE_COUNT + partition.state[seat]!]! += 1;
+  }
+  return channels.map(({ key, name, slot }) => ({ key, name, ...countsOf(counts, slot) }));
+}
+
+/** @param key - Of a channel of the event. Cost: as `summarizeChannels`. */
+export function summarizeChannel(state: State, event: EventRow, key: string): ChannelSummary {
+  const channel = summarizeChannels(state, event).find((one) => one.key === key);
+  assert(channel !== undefined, "the event has the channel");
+  return channel;
 }
 
 /** Summed as whole numbers of any size: many places at a high amount exceed 2^53. */

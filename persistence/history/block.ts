@@ -24,6 +24,8 @@ import type { EventStatus } from "../../engine/catalog.ts";
 /** In place of a state: the place does not exist. */
 const NO_STATE = 7;
 const NO_TEXT = "";
+/** In the column of channels: the text 0. */
+const KEY_BASE = 2;
 
 /** A column of numbers that grows. */
 class Column<Numbers extends Float64Array | Uint32Array | Uint8Array> {
@@ -118,6 +120,8 @@ export class Block {
   readonly #endsAtMs = doubles();
   readonly #session = words();
   readonly #holdType = words();
+  /** 0: unchanged; 1: none; else two more than the text of its key. */
+  readonly #channel = words();
   /** Of an area: its first number in `#areas`, plus one; 0 for a seat. */
   readonly #area = words();
   /** Five for a row: places, then the counters. */
@@ -139,7 +143,7 @@ export class Block {
   /** Estimated memory. */
   get bytes(): number {
     const perRecord = 8 * 3 + 4 * 5 + 2;
-    const perRow = 8 * 4 + 4 * 3 + 1;
+    const perRow = 8 * 4 + 4 * 4 + 1;
     const columns = this.recordCount * perRecord + this.rowCount * perRow;
     return 1.5 * (columns + this.#areas.bytes) + this.#texts.bytes;
   }
@@ -171,7 +175,9 @@ export class Block {
     this.#endsAtMs.push(move.endsAtMs);
     this.#session.push(this.#texts.add(move.session));
     this.#holdType.push(this.#texts.add(move.holdType));
-    const { counts, places } = move;
+    const { counts, places, channel } = move;
+    const isText = typeof channel === "string";
+    this.#channel.push(isText ? KEY_BASE + this.#texts.add(channel) : channel === null ? 1 : 0);
     this.#area.push(counts === null ? 0 : this.#areas.length + 1);
     if (counts === null) return;
     this.#areas.push(places!);
@@ -222,6 +228,7 @@ export class Block {
   transition(record: number, row: number): Transition {
     const states = this.#states.at(row);
     const area = this.#area.at(row);
+    const channel = this.#channelOf(row);
     return {
       sequence: this.sequenceOf(record),
       timeMs: this.timeOf(record),
@@ -237,7 +244,13 @@ export class Block {
       places: area === 0 ? null : this.#areas.at(area - 1),
       priceId: this.#price.at(row),
       hold: this.#hold.at(row),
+      ...(channel === undefined ? {} : { channel }),
     };
+  }
+
+  #channelOf(row: number): string | null | undefined {
+    const code = this.#channel.at(row);
+    return code >= KEY_BASE ? this.#texts.at(code - KEY_BASE) : code === 1 ? null : undefined;
   }
 
   #actorOf(record: number): Actor {
@@ -258,7 +271,8 @@ export class Block {
       }
       const to = stateOf(this.#states.at(row) & 7);
       const [priceId, endsAtMs] = [this.#price.at(row), this.#endsAtMs.at(row)];
-      seats.push(seatAfter({ placeId: id, to, priceId, endsAtMs }));
+      const channel = this.#channelOf(row);
+      seats.push(seatAfter({ placeId: id, to, priceId, endsAtMs, channel }));
     }
     const status = this.#texts.at(this.#status.at(record));
     const bookable = this.#bookable.at(record);

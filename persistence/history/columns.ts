@@ -4,6 +4,7 @@
  */
 import { Packr } from "msgpackr";
 import { assert } from "../../engine/assert.ts";
+import type { ChannelSeats } from "../../engine/catalog.ts";
 import { NONE } from "../../engine/constants.ts";
 import { type Move, MOVES, SeatState } from "../../engine/inventory/states.ts";
 import type { TimedRecord } from "../../engine/queries/effect.ts";
@@ -243,6 +244,10 @@ function uuidIn(hex: string, at: number): string {
   return `${part(0, 8)}-${part(8, 12)}-${part(12, 16)}-${part(16, 20)}-${part(20, 32)}`;
 }
 
+function seatsInRuns({ runs }: ChannelSeats): number {
+  return runs.reduce((sum, count, i) => (i % 2 === 1 ? sum + count : sum), 0);
+}
+
 /** Priced seats, counted as one transition. */
 const PRICED_PER_MOVE = 8;
 
@@ -262,6 +267,11 @@ export function movesIn({ record }: Pick<TimedRecord, "record">): number {
     case RecordType.CART:
       return record.parts.reduce((sum, part) => sum + movesIn({ record: part }), 0);
     case RecordType.CATALOG:
+      return record.puts.reduce((sum, { channel }) => {
+        return channel === undefined
+          ? sum
+          : sum + Math.ceil(seatsInRuns(channel) / PRICED_PER_MOVE);
+      }, 1);
     case RecordType.DOOR:
       return 1;
   }

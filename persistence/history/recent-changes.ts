@@ -334,19 +334,24 @@ export class RecentChanges implements Observer {
 type Shown = Omit<EventChange, "sequence" | "previous">;
 
 /** Numbers of a run of seats that are alike and whose ids follow each other. */
-const RUN_NUMBERS = 5;
+const RUN_NUMBERS = 6;
+/** In place of the index of a channel. */
+const [UNCHANGED, NO_CHANNEL] = [-2, -1];
 const NUMBER_BYTES = 12;
 const AREA_BYTES = 100;
 
 /** Seats and areas as one record leaves them. It may be of very many seats, most of them alike. */
 class AfterImage {
-  /** Of each run: the first id, the number of seats, their state, price id, and end of hold. */
+  /** Of each run: the first id, the number of seats, their state, price id, end of hold, channel. */
   readonly #runs: number[] = [];
+  /** Keys of the channels of its seats. */
+  readonly #channels: string[] = [];
   readonly #areas = new Map<number, AreaCounts>();
   /** Added and removed by another layout. Events with the same layouts share it. */
   layout: PlaceIds = { seats: new Float64Array(), areas: [] };
 
-  readonly add = ({ placeId, counts, to, priceId, endsAtMs }: Readonly<PlaceMove>): void => {
+  readonly add = (move: Readonly<PlaceMove>): void => {
+    const { placeId, counts, to, priceId, endsAtMs } = move;
     if (counts !== null) {
       this.#areas.set(placeId, counts);
       return;
@@ -356,10 +361,23 @@ class AfterImage {
     const endMs = to === SeatState.LOCKED ? endsAtMs : 0;
     const last = runs.length - RUN_NUMBERS;
     const next = last < 0 ? NaN : runs[last]! + runs[last + 1]!;
+    const channel = this.#indexOf(move.channel);
     const isAlike = runs[last + 2] === state && runs[last + 3] === priceId;
-    if (next === placeId && isAlike && runs[last + 4] === endMs) runs[last + 1]! += 1;
-    else runs.push(placeId, 1, state, priceId, endMs);
+    const isInSame = runs[last + 4] === endMs && runs[last + 5] === channel;
+    if (next === placeId && isAlike && isInSame) runs[last + 1]! += 1;
+    else runs.push(placeId, 1, state, priceId, endMs, channel);
   };
+
+  #indexOf(channel: string | null | undefined): number {
+    if (channel === undefined) return UNCHANGED;
+    if (channel === null) return NO_CHANNEL;
+    const index = this.#channels.indexOf(channel);
+    return index === -1 ? this.#channels.push(channel) - 1 : index;
+  }
+
+  #channelAt(index: number): string | null | undefined {
+    return index === UNCHANGED ? undefined : index === NO_CHANNEL ? null : this.#channels[index]!;
+  }
 
   /** Estimated memory. */
   get bytes(): number {
@@ -371,13 +389,18 @@ class AfterImage {
   get places(): Pick<EventChange, "seats" | "areas"> {
     const seats: SeatAfter[] = [];
     for (let i = 0; i < this.#runs.length; i += RUN_NUMBERS) {
-      const [first, count, to, priceId, endsAtMs] = this.#runs.slice(i, i + RUN_NUMBERS) as Run;
+      const [first, count, to, priceId, endsAtMs, index] = this.#runs.slice(
+        i,
+        i + RUN_NUMBERS,
+      ) as Run;
+      const channel = this.#channelAt(index);
       for (let placeId = first; placeId < first + count; placeId++) {
-        seats.push(seatAfter({ placeId, to, priceId, endsAtMs }));
+        seats.push(seatAfter({ placeId, to, priceId, endsAtMs, channel }));
       }
     }
     for (const placeId of this.layout.seats) {
-      seats.push(seatAfter({ placeId, to: null, priceId: 0, endsAtMs: 0 }));
+      const gone = { to: null, priceId: 0, endsAtMs: 0, channel: undefined };
+      seats.push(seatAfter({ placeId, ...gone }));
     }
     const areas = Array.from(this.#areas, ([id, counts]) => areaAfter(id, counts));
     for (const id of this.layout.areas) areas.push(areaAfter(id, [0, 0, 0, 0]));
@@ -385,7 +408,7 @@ class AfterImage {
   }
 }
 
-type Run = [number, number, SeatState, number, number];
+type Run = [number, number, SeatState, number, number, number];
 
 /** An array without its oldest items. Amortized constant. */
 class Queue<Item> {

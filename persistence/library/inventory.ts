@@ -44,6 +44,7 @@ import {
   type SeatFacts,
   seatFacts,
 } from "../../engine/queries/seats.ts";
+import { type ChannelSummary, summarizeChannels } from "../../engine/queries/summary.ts";
 import {
   type FieldError,
   isRefused,
@@ -110,8 +111,8 @@ export interface Areas {
   readonly areas: readonly Area[];
 }
 
-/** A member of `Seat`; the name of `changedAtMs` is "updatedAt", as over HTTP. */
-export type SeatSort = Exclude<keyof Seat, "changedAtMs"> | "updatedAt";
+/** A member of `Seat` other than `channel`; the name of `changedAtMs` is "updatedAt", as over HTTP. */
+export type SeatSort = Exclude<keyof Seat, "changedAtMs" | "channel"> | "updatedAt";
 
 /** A seat of a hold. */
 export interface HeldSeat extends Omit<BookedSeat, "state"> {
@@ -235,6 +236,20 @@ export function areasOf(acting: Acting, eventId: string): Promise<Result<Areas, 
   return readEvent(acting, { eventId }, ({ partition, prices }) => {
     const { areas } = partition.layout;
     return { areas: areas.map((_, area) => areaOf(areaFacts(partition, prices, area))) };
+  });
+}
+
+export async function channelsOf(
+  { store, caller }: Acting,
+  eventId: string,
+): Promise<Result<readonly ChannelSummary[], NotOwn>> {
+  return store.read((state) => {
+    const refusal = refuseArguments({ eventId });
+    if (refusal !== null) return refusal;
+    const event = ownRow(state.catalog.events.get(eventId), caller, "event");
+    if (isRefused(event)) return resultOf(event) as Refusal<NotOwn>;
+    store.engine.expire(event);
+    return { ok: true, value: summarizeChannels(state, event) };
   });
 }
 

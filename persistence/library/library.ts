@@ -5,6 +5,7 @@ import type {
   AssignmentSelection,
   BestRequest,
   Cart,
+  ChannelBody,
   PriceAssignments,
   EventBody,
   EventChange,
@@ -30,6 +31,7 @@ import type { EventStatus, OrganizationRow } from "../../engine/catalog.ts";
 import { EMPTY_DOCUMENT } from "../../engine/layout/layout.ts";
 import { findPrice, findZone, ownRow, tenantsOrganization } from "../../engine/queries/access.ts";
 import type { Moment } from "../../engine/queries/history.ts";
+import { summarizeChannel } from "../../engine/queries/summary.ts";
 import { ActorKind } from "../../engine/records.ts";
 import { isRefused } from "../../engine/results.ts";
 import type { Etcd } from "../cluster/etcd.ts";
@@ -57,6 +59,7 @@ import {
   bestHold,
   partialHold,
   bookedCart,
+  channelsOf,
   each,
   extendedHolds,
   type NotInTrail,
@@ -71,6 +74,7 @@ import {
 
 export type {
   AccountRow,
+  ChannelRow,
   CloneRow,
   EventRow,
   EventRules,
@@ -98,6 +102,7 @@ export type {
 export type { StoredLayout } from "../../engine/catalog/schemas.ts";
 export type { SeatsInUse } from "../../engine/stored-replies.ts";
 export type { Alternative, RefusedObject } from "../../engine/queries/alternatives.ts";
+export type { ChannelSummary, StateCounts } from "../../engine/queries/summary.ts";
 export type { FieldError } from "../../engine/results.ts";
 export type {
   Administrator,
@@ -106,6 +111,7 @@ export type {
   BestRequest,
   Cart,
   CartItem,
+  ChannelBody,
   PriceAssignments,
   EventBody,
   EventChange,
@@ -442,6 +448,19 @@ export class Frontrow {
     get: (eventId: string) =>
       this.#acting.own("event", { eventId }, ({ events }) => events.get(eventId)),
     list: () => this.#acting.listOwn(({ events }) => events),
+  };
+
+  /** The channels of an event: seats kept for the calls that name one as `channel`. */
+  readonly channels = {
+    /** Sets up a channel, or replaces its name and its seats. Cost: O(seats). */
+    put: (eventId: string, key: string, body: ChannelBody) =>
+      this.#acting.run("putChannel", { eventId, key, body }, (_, state) =>
+        summarizeChannel(state, state.catalog.events.get(eventId)!, key),
+      ),
+    /** Everybody may take its seats again. Cost: O(seats). */
+    delete: (eventId: string, key: string) => this.#acting.run("deleteChannel", { eventId, key }),
+    /** By key. Cost: O(seats). */
+    list: (eventId: string) => channelsOf(this.#acting, eventId),
   };
 
   /** The prices of an event, and what is on sale at them. */

@@ -8,10 +8,11 @@ import { assert } from "../../engine/assert.ts";
 import {
   type CatalogPut,
   type CatalogRemove,
+  type ChannelSeats,
   type TableName,
   TABLES,
 } from "../../engine/catalog.ts";
-import { NONE } from "../../engine/constants.ts";
+import { CHANNELS_PER_EVENT_MAX, NONE } from "../../engine/constants.ts";
 import { eachZone, type ZoneChange } from "../../engine/layout/zones.ts";
 import type { TimedRecord } from "../../engine/queries/effect.ts";
 import {
@@ -517,9 +518,18 @@ function isActor(value: unknown): value is Actor {
   return isObject(value) && isActorKind(value["kind"]) && isCount(value["id"]);
 }
 
-function isPut(value: unknown, nextId: unknown): boolean {
+function isPut(put: unknown, nextId: unknown): boolean {
+  if (!isObject(put)) return false;
+  if (!isTable(put["table"])) return isStoredRuns(put, nextId);
+  return isObject(put["row"]) && (put["channel"] === undefined || isChannel(put["channel"]));
+}
+
+function isChannel(value: unknown): value is ChannelSeats {
   if (!isObject(value)) return false;
-  return isTable(value["table"]) ? isObject(value["row"]) : isStoredRuns(value, nextId);
+  const { slot, runs } = value;
+  const isSlot =
+    Number.isInteger(slot) && Number(slot) > 0 && Number(slot) <= CHANNELS_PER_EVENT_MAX;
+  return isSlot && Array.isArray(runs) && runs.length % 2 === 0 && runs.every(isU32);
 }
 
 function isRemove(value: unknown): value is CatalogRemove {

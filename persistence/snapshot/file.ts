@@ -232,7 +232,9 @@ function partitionFactsOf(row: SqlRow): PartitionFacts {
 
 const HEAD_BYTES = 32;
 const COLUMN_COUNT = 20;
-/** Of a door, after the others. */
+/** Of channels, after the others: there while a seat is in one. */
+const CHANNEL_COLUMN_COUNT = 1;
+/** Of a door, at the end. */
 const DOOR_COLUMN_COUNT = 13;
 /** Of a version 1 from before the fences of sold and blocked seats. */
 const UNFENCED_COLUMN_COUNT = 19;
@@ -253,7 +255,9 @@ interface ColumnType<C> {
 /** Cost: O(bytes of the image). */
 export function encodeImage(image: PartitionImage): Buffer {
   const columns = columnsOf(image);
-  const columnCount = COLUMN_COUNT + (image.door === undefined ? 0 : DOOR_COLUMN_COUNT);
+  const doorColumns = image.door === undefined ? 0 : DOOR_COLUMN_COUNT;
+  const channelColumns = image.seats.channels === null ? 0 : CHANNEL_COLUMN_COUNT;
+  const columnCount = COLUMN_COUNT + channelColumns + doorColumns;
   assert(columns.length === columnCount, "an image has its columns");
   const bytes = columns.reduce((sum, column) => sum + 4 + column.byteLength, HEAD_BYTES);
   const out = new ByteWriter(bytes);
@@ -279,8 +283,10 @@ export function decodeImage(bytes: Buffer): PartitionImage {
   const columnCount = input.u32();
   // Builds of version 1 began to write fences without raising it.
   const hasFences = version > 1 || columnCount !== UNFENCED_COLUMN_COUNT;
-  const hasDoor = columnCount === COLUMN_COUNT + DOOR_COLUMN_COUNT;
-  if (hasFences && !hasDoor && columnCount !== COLUMN_COUNT)
+  const hasDoor = columnCount >= COLUMN_COUNT + DOOR_COLUMN_COUNT;
+  const furtherCount = columnCount - COLUMN_COUNT - (hasDoor ? DOOR_COLUMN_COUNT : 0);
+  const hasChannels = furtherCount === CHANNEL_COLUMN_COUNT;
+  if (hasFences && !hasChannels && furtherCount !== 0)
     throw new Malformed(`${COLUMN_COUNT} columns`, `${columnCount}`);
   const touches = input.f64();
   const fenceBound = input.f64();
@@ -296,14 +302,14 @@ export function decodeImage(bytes: Buffer): PartitionImage {
     return new type(bytes.buffer.slice(start, start + columnBytes) as ArrayBuffer);
   };
   const state = take(Uint8Array);
-  const image: PartitionImage = {
-    seats: {
-      state,
-      price: take(Uint16Array),
-      holdOrFence: hasFences ? take(Uint32Array) : withoutFences(state, take(Uint32Array)),
-      fenceHigh: hasFences ? take(Uint16Array) : new Uint16Array(state.length),
-      changedAtMs: take(Float64Array),
-    },
+  const seats = {
+    state,
+    price: take(Uint16Array),
+    holdOrFence: hasFences ? take(Uint32Array) : withoutFences(state, take(Uint32Array)),
+    fenceHigh: hasFences ? take(Uint16Array) : new Uint16Array(state.length),
+    changedAtMs: take(Float64Array),
+  };
+  const columns = {
     changes: { later: take(Uint32Array), oldest, touches },
     areas: {
       counts: take(Int32Array),
@@ -324,6 +330,10 @@ export function decodeImage(bytes: Buffer): PartitionImage {
       texts: Buffer.from(take(Uint8Array).buffer).toString("utf8"),
       fenceBound,
     },
+  };
+  const image: PartitionImage = {
+    ...columns,
+    seats: { ...seats, channels: hasChannels ? take(Uint8Array) : null },
   };
   const door: DoorCopy | undefined = hasDoor
     ? {
@@ -375,6 +385,7 @@ function columnsOf({ seats, changes, areas, holds, door }: PartitionImage): Colu
     holds.textUnits,
     holds.free,
     Buffer.from(holds.texts, "utf8"),
+    ...(seats.channels === null ? [] : [seats.channels]),
     ...(door === undefined ? [] : doorColumnsOf(door)),
   ];
 }
@@ -411,6 +422,9 @@ function ensureShape({ seats, changes, areas, holds }: PartitionImage): void {
   const { price, holdOrFence, fenceHigh, changedAtMs } = seats;
   const seatColumns = [price, holdOrFence, fenceHigh, changedAtMs, changes.later];
   ensureLengths("seats", seatColumns, seatCount);
+  if (seats.channels !== null) {
+    ensureLengths("pairs of seats", [seats.channels], Math.ceil(seatCount / 2));
+  }
   const areaCount = areas.price.length;
   ensureLengths("areas", [areas.changedAtMs], areaCount);
   ensureLengths("counters", [areas.counts], AREA_COUNTERS * areaCount);

@@ -336,6 +336,9 @@ export const EVENT_SUMMARY = object({
   revenue: list(object({ currency: CURRENCY, sold: COUNT })),
 });
 
+/** A channel, and the seats that it keeps by state. */
+export const CHANNEL = object({ key: TEXT, name: TEXT, ...STATE_COUNTS });
+
 /** What one lock still holds. */
 export const HOLD = object({
   fence: COUNT,
@@ -413,6 +416,7 @@ export const AUDIT_ENTRY = object({
   fromState: STATE,
   toState: STATE,
   priceId: whenSet(LONG),
+  channel: whenSet(TEXT_OR_NULL),
 });
 
 /** The part of the log that the trail covers. */
@@ -481,6 +485,7 @@ export const SEAT_AFTER = object({
   state: STATE,
   priceId: orNull(LONG),
   expiresAt: whenSet(LOCAL_DATE_TIME),
+  channel: whenSet(TEXT_OR_NULL),
 });
 
 /** What one record changed in an event. */
@@ -503,7 +508,13 @@ export const EVENT_CHANGES = object({
   changes: list(EVENT_CHANGE),
 });
 
-const MAP_COLUMNS = object({ ids: list(LONG), states: TEXT, priceIndexes: list(integer()) });
+const MAP_COLUMNS = object({
+  ids: list(LONG),
+  states: TEXT,
+  priceIndexes: list(integer()),
+  /** While a seat is in one. */
+  channels: whenSet(list(TEXT_OR_NULL)),
+});
 
 /** The whole map of an event. */
 export const MAP_MEMBERS = {
@@ -620,7 +631,7 @@ export function seatView(seat: SeatFacts, isOnSale: boolean) {
     sectionId: seat.sectionId,
     sectionName: seat.sectionName,
     state: STATE_NAMES[state],
-    available: state === SeatState.ACTIVE && isOnSale,
+    available: state === SeatState.ACTIVE && isOnSale && seat.channel === null,
     priceId: seat.priceId ?? undefined,
     priceName: seat.priceName ?? undefined,
     updatedAt: localDateTime(seat.changedAtMs),

@@ -29,6 +29,8 @@ export interface EventMap {
     readonly states: string;
     /** Positions in `prices`; -1 for none. */
     readonly priceIndexes: readonly number[];
+    /** The key of each seat's channel, null for none; left out while no seat is in one. */
+    readonly channels?: readonly (string | null)[];
   };
   /** By seat id: when its hold ends, as a local date-time. */
   readonly expiresAt: Readonly<Record<string, string>>;
@@ -42,6 +44,8 @@ export interface ChangedSeat {
   readonly priceId: number | null;
   /** When its hold ends, as a local date-time; only while it is locked with an end. */
   readonly expiresAt?: string;
+  /** The key of its channel after a change with the call `channels`; null for none. */
+  readonly channel?: string | null;
 }
 
 /** The changes of one record, with the values after it. */

@@ -336,6 +336,7 @@ export const REASONS = [
   "FORMAT",
   "UNKNOWN",
   "HELD_BY_THIS_SESSION",
+  "CHANNEL",
 ] as const;
 
 const resultCodes = numbersOf(RESULT_CODES);

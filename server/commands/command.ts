@@ -351,7 +351,7 @@ export function bookingPath<Kind extends Call>(kind: Kind) {
 /** The same text for the same event and selection, whatever their bytes. */
 export function meaningOf(eventId: string, selection: StateSelection): string {
   const { sessionId, seats, groupOfSeats, holdType, fences, priceIds } = selection;
-  const { fence, fromBlocked, toBlocked, all } = selection;
+  const { fence, fromBlocked, toBlocked, all, channel } = selection;
   const choices = (chosen: StateSelection["seats"]) =>
     (chosen ?? []).map(({ id, capacity }) => [id, capacity ?? null]);
   const texts = [sessionId ?? null, holdType ?? null];
@@ -361,6 +361,7 @@ export function meaningOf(eventId: string, selection: StateSelection): string {
   const guards = [sorted(fences), sorted(priceIds)];
   const parts: unknown[] = [...texts, choices(seats), choices(groupOfSeats), ...guards, ...flags];
   if (all === true) parts.push("all");
+  if (channel !== undefined && channel !== null) parts.push({ channel });
   return `${eventId} ${JSON.stringify(parts)}`;
 }
 
@@ -372,12 +373,14 @@ export function extensionMeaning(eventId: string, { seconds, ...selection }: Ext
 /** As `meaningOf`, of a request for the best places. */
 export function meaningOfBest(eventId: string, request: BestRequest): string {
   const { sessionId, quantity, priceIds, groupOfSeatsIds, holdType, avoidOrphans } = request;
+  const { channel } = request;
   const texts = [sessionId ?? null, holdType ?? null];
   const lists = [priceIds ?? [], groupOfSeatsIds ?? []];
   const counts = [quantity, request.accessible ?? 0];
   const isDivisible = request.adjacent === "preferred";
   const flags = [request.includeAccessible === true, isDivisible, avoidOrphans !== false];
-  return `${eventId} ${JSON.stringify([...texts, ...lists, ...counts, ...flags])}`;
+  const own = channel === undefined || channel === null ? [] : [{ channel }];
+  return `${eventId} ${JSON.stringify([...texts, ...lists, ...counts, ...flags, ...own])}`;
 }
 
 /** As `meaningOf`, of a cart. */

@@ -118,6 +118,7 @@ const FILES = [
   "legacy-v1",
   "platform",
   "webhooks",
+  "channels",
   "admission",
   "door",
   "service",

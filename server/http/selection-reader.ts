@@ -5,11 +5,13 @@
  */
 import {
   ADMISSION_LENGTH_MAX,
+  CHANNEL_KEY_LENGTH_MAX,
   HOLD_TYPE_LENGTH_MAX,
   SESSION_LENGTH_MAX,
 } from "../../engine/constants.ts";
 import type { SeatChoice, StateSelection } from "../../engine/bodies.ts";
 import { normalName } from "../../engine/names.ts";
+import { FORMATS } from "../../engine/schema.ts";
 
 const [SPACE, TAB, LINE_FEED, RETURN] = [0x20, 0x09, 0x0a, 0x0d];
 export const [QUOTE, BACKSLASH, TILDE, COLON, COMMA] = [0x22, 0x5c, 0x7e, 0x3a, 0x2c];
@@ -24,6 +26,7 @@ export const SEATS = Buffer.from('"seats"');
 export const GROUP_OF_SEATS = Buffer.from('"groupOfSeats"');
 export const HOLD_TYPE = Buffer.from('"holdType"');
 const ADMISSION = Buffer.from('"admission"');
+const CHANNEL = Buffer.from('"channel"');
 const ID = Buffer.from('"id"');
 const CAPACITY = Buffer.from('"capacity"');
 const NOTHING = Buffer.alloc(0);
@@ -41,6 +44,7 @@ interface Draft {
   groupOfSeats: SeatChoice[] | null | undefined;
   holdType: string | null | undefined;
   admission: string | null | undefined;
+  channel: string | null | undefined;
   fences: undefined;
 }
 
@@ -69,6 +73,7 @@ export class SelectionReader {
       groupOfSeats: undefined,
       holdType: undefined,
       admission: undefined,
+      channel: undefined,
       fences: undefined,
     };
     if (!this.takes(OPEN_OBJECT)) return undefined;
@@ -101,9 +106,20 @@ export class SelectionReader {
       draft.admission = this.text(ADMISSION_LENGTH_MAX);
       return draft.admission !== undefined;
     }
+    if (this.names(CHANNEL)) {
+      if (draft.channel !== undefined) return false;
+      draft.channel = this.#channelKey();
+      return draft.channel !== undefined;
+    }
     if (!this.names(HOLD_TYPE) || draft.holdType !== undefined) return false;
     draft.holdType = this.nameText(HOLD_TYPE_LENGTH_MAX);
     return draft.holdType !== undefined;
+  }
+
+  #channelKey(): string | null | undefined {
+    const key = this.text(CHANNEL_KEY_LENGTH_MAX);
+    if (typeof key !== "string") return key;
+    return FORMATS["channel-key"]!(key) ? key : undefined;
   }
 
   #choices(): SeatChoice[] | null | undefined {

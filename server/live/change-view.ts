@@ -21,7 +21,8 @@ export function changeView(change: EventChange, isPublic: boolean) {
   };
 }
 
-export function seatView({ id, state, priceId, expiresAtMs }: SeatAfter) {
+export function seatView({ id, state, priceId, expiresAtMs, channel }: SeatAfter) {
   const shown = { id, state: state === null ? null : STATE_NAMES[state], priceId };
-  return expiresAtMs === null ? shown : { ...shown, expiresAt: localDateTime(expiresAtMs) };
+  const timed = expiresAtMs === null ? shown : { ...shown, expiresAt: localDateTime(expiresAtMs) };
+  return channel === undefined ? timed : { ...timed, channel };
 }

@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { Packr } from "msgpackr";
 import type { EventRow } from "../../engine/catalog.ts";
+import { channelIn } from "../../engine/inventory/channels.ts";
 import type { Partition } from "../../engine/inventory/partition.ts";
 import { BOOKING_STATES, SeatState } from "../../engine/inventory/states.ts";
 import type { Layout } from "../../engine/layout/layout.ts";
@@ -50,6 +51,8 @@ export class EventMap {
   readonly #ids: string;
   readonly #states: string;
   readonly #priceIndexes: string;
+  /** Null while no seat is in a channel. */
+  readonly #channels: string | null;
   readonly #ends: string;
   #json: Buffer | null = null;
   #packed: Buffer | null = null;
@@ -71,6 +74,7 @@ export class EventMap {
       partition,
       new Map(prices.map(({ slot }, index) => [slot, index])),
     );
+    this.#channels = channelsOf(partition, event);
     this.#ends = endsOf(partition);
     this.#facts = {
       sequence: this.sequence,
@@ -84,9 +88,10 @@ export class EventMap {
   /** @param head - Text of leading members, each with a comma after it. */
   text(head = ""): string {
     const { areas, ...facts } = this.#facts;
+    const channels = this.#channels === null ? "" : `,"channels":[${this.#channels}]`;
     const columns =
       `{"ids":[${this.#ids}],"states":"${this.#states}",` +
-      `"priceIndexes":[${this.#priceIndexes}]}`;
+      `"priceIndexes":[${this.#priceIndexes}]${channels}}`;
     const rest = `"expiresAt":{${this.#ends}},"areas":${JSON.stringify(areas)}`;
     return `{${head}${JSON.stringify(facts).slice(1, -1)},"columns":${columns},${rest}}`;
   }
@@ -115,10 +120,13 @@ export class EventMap {
   /** @param head - Leading members. */
   value(head: object = {}): object {
     const numbers = (text: string) => JSON.parse(`[${text}]`) as number[];
+    const channels =
+      this.#channels === null ? null : (JSON.parse(`[${this.#channels}]`) as unknown);
     const columns = {
       ids: numbers(this.#ids),
       states: this.#states,
       priceIndexes: numbers(this.#priceIndexes),
+      ...(channels === null ? {} : { channels }),
     };
     const { areas, ...facts } = this.#facts;
     const expiresAt = JSON.parse(`{${this.#ends}}`) as object;
@@ -204,6 +212,18 @@ function priceIndexesOf({ state, price }: Partition, indexes: ReadonlyMap<number
     bytes[at++] = COMMA;
   }
   return bytes.toString("latin1", 0, Math.max(0, at - 1));
+}
+
+/** @returns By listed seat the key of its channel or null, as JSON; null while none is in one. */
+function channelsOf({ channels, state }: Partition, event: EventRow): string | null {
+  if (channels === null) return null;
+  const texts = ["null"];
+  for (const { slot, key } of event.channels ?? []) texts[slot] = JSON.stringify(key);
+  const items: string[] = [];
+  for (let seat = 0; seat < state.length; seat++) {
+    if (state[seat] !== SeatState.WITHDRAWN) items.push(texts[channelIn(channels, seat)]!);
+  }
+  return items.join(",");
 }
 
 /** @returns The members of an object: ends by seat id. Neighbours were often locked together. */

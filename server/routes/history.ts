@@ -239,7 +239,7 @@ const ACTOR_NAMES = ["SYSTEM", "ORGANIZATION", "TENANT", "ACCOUNT"];
 
 function entryView(transition: Transition) {
   const { sequence, ordinal, timeMs, call, actor, session, holdType } = transition;
-  const { placeId, isArea, from, to, places, priceId, hold } = transition;
+  const { placeId, isArea, from, to, places, priceId, hold, channel } = transition;
   return {
     sequence,
     ordinal,
@@ -256,6 +256,7 @@ function entryView(transition: Transition) {
     fromState: from === null ? null : STATE_NAMES[from],
     toState: to === null ? null : STATE_NAMES[to],
     priceId: priceId || undefined,
+    channel,
   };
 }
 

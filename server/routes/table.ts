@@ -3,6 +3,7 @@ import type { Route } from "../api/route.ts";
 import { AUDIT_ROUTES } from "./history.ts";
 import { AUTH_ROUTES } from "./auth.ts";
 import { BOOKING_ROUTES, INVENTORY_ROUTES } from "./booking.ts";
+import { CHANNEL_ROUTES } from "./channels.ts";
 import { DOOR_ROUTES } from "./door.ts";
 import { EVENT_ROUTES, SERIES_ROUTES } from "./events.ts";
 import { LIVE_ROUTES } from "./live.ts";
@@ -18,6 +19,7 @@ export const API_ROUTES: readonly Route[] = [
   ...BOOKING_ROUTES,
   ...EVENT_ROUTES,
   ...INVENTORY_ROUTES,
+  ...CHANNEL_ROUTES,
   ...AUDIT_ROUTES,
   ...LIVE_ROUTES,
   ...DOOR_ROUTES,

@@ -228,6 +228,7 @@ const PLAIN: Filter = {
   includeAccessible: false,
   orphanMode: "off",
   avoidOrphans: true,
+  channel: 0,
 };
 
 /** Rows of so many seats, named R0-1, R0-2 …, R1-1 … */

@@ -92,6 +92,10 @@ const TEXTS: Readonly<Record<string, readonly [good: string[], bad: string[]]>> 
     ["ann@odeon.example", "zo\u00eb@odeon.example", "zoe\u0308@odeon.example"],
     ["ann", "ann@", "@odeon", "an n@odeon.example", "a@b@c"],
   ],
+  "channel-key": [
+    ["agency", "A-1_b.2", "...", "7"],
+    ["", ".", "..", "a b", "a/b", "\u00e4", "a\n", "a%20"],
+  ],
   currency: [
     ["EUR", "XXX"],
     ["eur", "EU", "EURO", "E1R", "EUR ", " EUR", "EUR\n", "\u00c4\u00d6\u00dc", ""],

@@ -21,6 +21,7 @@ const BY_TYPE = { string: "text", integer: 7, boolean: true, null: null, array: 
 const BY_FORMAT: Readonly<Record<string, string>> = {
   uuid: "00000000-0000-4000-8000-00000000000A",
   "lower-case-uuid": "00000000-0000-4000-8000-00000000000a",
+  "channel-key": "agency",
   currency: "EUR",
   email: "ann@odeon.example",
   "local-date-time": "2030-05-01T20:00",

@@ -354,7 +354,7 @@ test("another version, other columns and columns of unequal length are refused",
     return copy;
   };
   expect(() => decodeImage(changed(0, 3))).toThrow(OtherFormat);
-  expect(() => decodeImage(changed(4, 21))).toThrow("20 columns");
+  expect(() => decodeImage(changed(4, 22))).toThrow("20 columns");
   const { seats, areas, holds } = image;
   const half = { ...image, seats: { ...seats, changedAtMs: Buffer.alloc(9) as never } };
   expect(() => decodeImage(encodeImage(half))).toThrow("expected whole entries, found 9 bytes");

@@ -77,6 +77,21 @@ test("commands are answered in their order, with results and refused positions",
   expect(await stage.server.states("A1", "A2", "A3")).toEqual(["SOLD", "SOLD", "ACTIVE"]);
 });
 
+test("a lock names no channel: a kept seat is refused with its own reason", async () => {
+  const { stage, client, idOf } = await started();
+  const { a, world } = stage.server;
+  const body = { name: "Agency", seats: [idOf("A1")] };
+  world.must("putChannel", a.caller, { eventId: a.eventId, key: "agency", body });
+  const [refused, sold] = await ask(
+    client,
+    commandEntry(command(1, "lock", [idOf("A2"), idOf("A1")])),
+    commandEntry({ ...command(2, "directsale", [idOf("A1")]), session: 0 }),
+  );
+  const field = FIELDS.indexOf("seats[].id");
+  expect(refused).toMatchObject({ status: 400, errors: [[field, REASONS.indexOf("CHANNEL"), 1]] });
+  expect(sold).toEqual(done(2, FALSE));
+});
+
 test("a handle that is opened again means the new text from there on", async () => {
   const { stage, client, idOf } = await started();
   const answers = await ask(

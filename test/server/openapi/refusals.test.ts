@@ -345,7 +345,10 @@ test.each(booked)("%s refuses with the codes of errors[] that it documents", asy
   const unpriced = { seats: [{ objectId: a.labels.idOf("B1") }] };
   world.must("unassignPrices", a.caller, { eventId: a.eventId, body: unpriced });
   await server.book("lock", "ann", "B2");
-  const selection = server.selection("ann", "A1", "A2", "A3", "A4", "B1", "B2", "Pit:101");
+  const channel = { name: "Agency", seats: [a.labels.idOf("B3")] };
+  world.must("putChannel", a.caller, { eventId: a.eventId, key: "agency", body: channel });
+  const labels = ["A1", "A2", "A3", "A4", "B1", "B2", "B3"];
+  const selection = server.selection("ann", ...labels, "Pit:101");
   // An extension names places by their hold.
   const more = call.text.id === "extendHolds" ? { groupOfSeats: null, seconds: 60 } : {};
   const body = { ...selection, seats: [...selection.seats!, { id: 999_999 }], ...more };

@@ -32,6 +32,7 @@ const ID_MAX = Number.MAX_SAFE_INTEGER;
 const FORMATS: Readonly<Record<string, string>> = {
   uuid: "ffffffff-ffff-4fff-8fff-ffffffffffff",
   "lower-case-uuid": "ffffffff-ffff-4fff-8fff-ffffffffffff",
+  "channel-key": "a".repeat(64),
   currency: "EUR",
   email: `${LETTER.repeat(64)}@${LETTER.repeat(190)}`,
   "local-date-time": "2026-03-19T10:00:00.123456789",
