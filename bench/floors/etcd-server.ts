@@ -9,7 +9,7 @@ import { CellKeys, type Reply, type TransactionResult } from "../../persistence/
 import { Gathering } from "../../persistence/store/open-store.ts";
 import { openEtcd } from "../../persistence/cluster/member.ts";
 import { Replicator } from "../../persistence/cluster/leader.ts";
-import { realScheduler } from "../../persistence/disk/clock.ts";
+import { realScheduler, realTime } from "../../persistence/disk/clock.ts";
 import { batchBytes } from "./floors.ts";
 
 const CELL = "floor";
@@ -20,6 +20,7 @@ const keys = new CellKeys(CELL);
 const etcd = openEtcd(address!);
 const replicator = new Replicator({
   etcd,
+  time: realTime,
   scheduler: realScheduler,
   keys,
   token: await lead(),

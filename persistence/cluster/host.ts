@@ -111,6 +111,7 @@ export class ClusterHost {
       onGranted: () => this.#campaign(),
       onEnded: () => this.#leaseEnded(),
       onLapse: () => this.#prove(),
+      isStuck: () => this.#led?.replicator.isStuck === true,
     });
   }
 
@@ -302,10 +303,10 @@ export class ClusterHost {
   }
 
   #takeOver(token: number, value: Buffer): void {
-    const { etcd, scheduler } = this.#options;
+    const { etcd, time, scheduler } = this.#options;
     const onFault = (fault: StoreFault) => this.#fail(fault);
     const { keys } = this;
-    const replicator = new Replicator({ etcd, scheduler, keys, token, onFault });
+    const replicator = new Replicator({ etcd, time, scheduler, keys, token, onFault });
     this.#led = { token, replicator, trim: new Trim({ etcd, keys, token }) };
     this.#lease.prove();
     this.#hosts.setLeader(value);

@@ -18,6 +18,10 @@ import { EtcdRefused, LeadershipLost } from "./options.ts";
 
 /** Deadline of one attempt: about one election of etcd. */
 const APPEND_DEADLINE_MS = 600;
+/** After an attempt without an answer, while a round trip takes longer than that. */
+const LATE_DEADLINE_MS = 1_200;
+/** A frame without any answer for so long is stuck: another host may do better. */
+const STUCK_MS = 3_000;
 /** Before another attempt: a stopped member refuses connections at once. */
 const RETRY_DELAY_MS = 20;
 /** etcd takes requests of 1.5 MiB by default. */
@@ -25,6 +29,7 @@ export const PART_BYTES_MAX = 1024 * 1024;
 
 export interface ReplicatorOptions {
   readonly etcd: Etcd;
+  readonly time: MachineTime;
   readonly scheduler: Scheduler;
   readonly keys: CellKeys;
   /** The create revision of the leader key. */
@@ -43,6 +48,9 @@ export class Replicator {
   #isBusy = false;
   #isStopped = false;
   #lacksSpace = false;
+  #deadlineMs = APPEND_DEADLINE_MS;
+  /** Start of the wait for an answer about the frame in flight; null without one. */
+  #unheardMs: number | null = null;
 
   constructor(options: ReplicatorOptions) {
     this.#options = options;
@@ -66,6 +74,12 @@ export class Replicator {
     this.#putNext(puts, 0, done);
   }
 
+  /** etcd has said nothing about the frame in flight for a while. */
+  get isStuck(): boolean {
+    const { time } = this.#options;
+    return this.#unheardMs !== null && time.runningMs() - this.#unheardMs > STUCK_MS;
+  }
+
   /** The database of etcd is full, and a frame waits for room. */
   get lacksSpace(): boolean {
     return this.#lacksSpace;
@@ -85,7 +99,7 @@ export class Replicator {
 
   #put(put: Put, done: () => void): void {
     if (this.#isStopped) return;
-    const { etcd, keys, token } = this.#options;
+    const { etcd, time, keys, token } = this.#options;
     const change = {
       compares: [
         { key: keys.leader, createRevision: token },
@@ -95,9 +109,16 @@ export class Replicator {
       deletes: [],
       otherwiseGet: [keys.leader, put.key],
     };
-    etcd.transact(change, APPEND_DEADLINE_MS, (reply) => {
+    const sentMs = time.runningMs();
+    this.#unheardMs ??= sentMs;
+    etcd.transact(change, this.#deadlineMs, (reply) => {
       if (this.#isStopped) return;
-      if (reply.kind === "unknown") return this.#again(put, done);
+      if (reply.kind === "unknown") {
+        this.#deadlineMs = LATE_DEADLINE_MS;
+        return this.#again(put, done);
+      }
+      this.#unheardMs = null;
+      if (time.runningMs() - sentMs < APPEND_DEADLINE_MS) this.#deadlineMs = APPEND_DEADLINE_MS;
       if (reply.kind === "refused") {
         // An operator can make room.
         this.#lacksSpace = reply.refusal === EtcdRefusal.NO_SPACE;
@@ -138,6 +159,8 @@ export class Replicator {
 
 /** Keep-alives for each duration of the lease. */
 const BEATS = 4;
+/** Unheld for this share of the lease, a leader asks before it keeps the lease alive. */
+const SILENT_SHARE = 2;
 /** Unused share of the lease: the clocks of two machines drift. */
 const MARGIN_SHARE = 8;
 
@@ -152,6 +175,8 @@ export interface LeaseOptions {
   readonly onEnded: () => boolean;
   /** The lease was not certainly held for a while: see `prove`. */
   readonly onLapse: () => void;
+  /** This host leads without being able to: the lease is not kept alive. */
+  readonly isStuck: () => boolean;
 }
 
 export class Lease {
@@ -208,22 +233,40 @@ export class Lease {
       this.#leaseId = reply.value.leaseId;
       this.#provenMs = sentMs;
       this.#hold(sentMs, reply.value.ttlMs);
-      this.#later(leaseMs / BEATS, () => this.#beat());
-      onGranted(this.#leaseId);
+      const { leaseId } = reply.value;
+      this.#later(leaseMs / BEATS, () => this.#beat(leaseId));
+      onGranted(leaseId);
     });
   }
 
-  #beat(): void {
+  /**
+   * Keep-alives may arrive although nothing comes back, or nothing but their answers. Then this host
+   * would keep a lead that it cannot use: it lets the lease end, unless etcd answers otherwise.
+   */
+  #beat(leaseId: string): void {
+    if (leaseId !== this.#leaseId) return;
+    const { leaseMs, isStuck, onLapse } = this.#options;
+    this.#later(leaseMs / BEATS, () => this.#beat(leaseId));
+    if (isStuck()) return;
+    if (this.#isSilent()) onLapse();
+    if (!this.#isSilent()) this.#keepAlive(leaseId);
+  }
+
+  #keepAlive(leaseId: string): void {
     const { etcd, time, leaseMs } = this.#options;
     const sentMs = time.runningMs();
-    const periodMs = leaseMs / BEATS;
-    etcd.keepAlive(this.#leaseId!, periodMs, (reply) => {
-      if (this.#isStopped) return;
+    etcd.keepAlive(leaseId, leaseMs, (reply) => {
+      if (this.#isStopped || leaseId !== this.#leaseId) return;
       if (reply.kind === "refused" && reply.refusal === EtcdRefusal.LEASE_GONE) return this.#end();
       if (reply.kind === "done") this.#hold(sentMs, reply.value.ttlMs);
-      const spentMs = time.runningMs() - sentMs;
-      this.#later(Math.max(0, periodMs - spentMs), () => this.#beat());
     });
+  }
+
+  #isSilent(): boolean {
+    const { time, leaseMs } = this.#options;
+    const provenMs = this.#provenMs === Infinity ? 0 : this.#provenMs;
+    const heldMs = Math.max(this.#heldUntilMs, provenMs);
+    return time.runningMs() - heldMs > leaseMs / SILENT_SHARE;
   }
 
   #end(): void {

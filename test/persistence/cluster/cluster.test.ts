@@ -16,6 +16,7 @@ import { openEngine, type Store } from "../../../persistence/store/open-engine.t
 import { describeWith } from "../../support/programs.ts";
 import { readFolder } from "../../faults/support/folder-state.ts";
 import { asked, EtcdMembers } from "../../support/cluster/etcd-members.ts";
+import { Proxy } from "../../support/proxy.ts";
 import { sleep } from "../../support/server-process.ts";
 import { folderOf } from "../store/store-fixture.ts";
 
@@ -55,6 +56,12 @@ class LateEtcd extends GrpcEtcd {
   }
 }
 
+function clientOf(address: string): GrpcEtcd {
+  const etcd = new GrpcEtcd(address);
+  onTestFinished(() => etcd.close());
+  return etcd;
+}
+
 /** Members of etcd, and hosts with folders of their own. */
 class World {
   readonly folder = folderOf();
@@ -78,9 +85,14 @@ class World {
   }
 
   member(number: number): GrpcEtcd {
-    const etcd = new GrpcEtcd(this.#members.address(number));
-    onTestFinished(() => etcd.close());
-    return etcd;
+    return clientOf(this.#members.address(number));
+  }
+
+  /** A member behind a proxy. */
+  async behindProxy(number: number): Promise<{ readonly etcd: GrpcEtcd; readonly proxy: Proxy }> {
+    const port = Number(this.#members.address(number).split(":")[1]);
+    const proxy = await Proxy.start(port);
+    return { etcd: clientOf(new URL(proxy.url).host), proxy };
   }
 
   late(number: number): LateEtcd {
@@ -363,6 +375,36 @@ describeWith(["etcd"], "with etcd", () => {
     await addVenues(alone, 1, 3);
     await alone.close();
     await expect(world.open(1).store).rejects.toMatchObject({ name: "EtcdIsBehind", exitCode: 78 });
+  });
+
+  test("a round trip to etcd takes 700 ms → the leader goes on answering", async () => {
+    const world = await World.start();
+    const { etcd, proxy } = await world.behindProxy(0);
+    const leader = await world.open(0, { etcd }).store;
+    proxy.delayMs = 700;
+    await addVenues(leader, 1, 5);
+    expect(leader.cluster!.mayRead).toBe(true);
+    expect(world.faults).toEqual([]);
+    proxy.delayMs = 0;
+    await leader.close();
+  });
+
+  test("requests of the leader arrive at etcd, answers do not → another host leads", async () => {
+    const world = await World.start();
+    await world.found();
+    world.copy(0, 1);
+    const { etcd, proxy } = await world.behindProxy(0);
+    const leader = await world.open(0, { etcd }).store;
+    const { store: standby, standing } = world.open(1);
+    await untilCaughtUp(await standing, leader.engine.sequence);
+    proxy.losesAnswers = true;
+    const next = await standby;
+    await addVenues(next, 1, 3);
+    proxy.losesAnswers = false;
+    proxy.cut();
+    while (world.faults.length === 0) await sleep(20);
+    expect(world.faults).toMatchObject([{ name: "LeadershipLost", exitCode: 76 }]);
+    await next.close();
   });
 
   test("etcd is full → changes are refused, the hosts stay; with room again they go on", async () => {

@@ -5,7 +5,7 @@ import { CommandClient, type CommandClientOptions } from "../../../server/client
 import { V2 } from "../../support/server.ts";
 import { CommandStage } from "../commands/stage.ts";
 import { until } from "../wire/connection.ts";
-import { Proxy } from "./proxy.ts";
+import { Proxy } from "../../support/proxy.ts";
 
 const OK = { ok: true, value: true };
 

@@ -11,7 +11,7 @@ import {
 import { V2 } from "../../support/server.ts";
 import { fillUnread, listed, sequenceOf } from "../live/stream-client.ts";
 import { Listening, until } from "../wire/connection.ts";
-import { Proxy } from "./proxy.ts";
+import { Proxy } from "../../support/proxy.ts";
 
 class Told {
   readonly maps: EventMap[] = [];

@@ -9,6 +9,8 @@ export class Proxy {
   readonly #pairs = new Set<readonly [Socket, Socket]>();
   /** Drops the server's bytes while true. */
   losesAnswers = false;
+  /** Time of bytes on their way to the client. */
+  delayMs = 0;
   connections = 0;
 
   private constructor(port: number) {
@@ -37,7 +39,9 @@ export class Proxy {
     this.#pairs.add(pair);
     client.on("data", (bytes) => server.write(bytes));
     server.on("data", (bytes) => {
-      if (!this.losesAnswers) client.write(bytes);
+      if (this.losesAnswers) return;
+      if (this.delayMs === 0) client.write(bytes);
+      else setTimeout(() => client.write(bytes), this.delayMs);
     });
     for (const socket of pair) {
       socket.on("error", () => {});
