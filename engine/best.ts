@@ -10,6 +10,8 @@ import {
   checkNoFences,
   checkOpen,
   findHoldType,
+  type Inventories,
+  LOCK_RULES,
   newHold,
   unknownHoldType,
 } from "./booking.ts";
@@ -36,7 +38,6 @@ import {
 } from "./results.ts";
 import { limitsOf, orphanModeNow } from "./rules.ts";
 import { UUID_KEY } from "./schema.ts";
-import type { State } from "./state.ts";
 
 /** The places of a granted request, in the form that `sale` and `unlock` take. */
 export interface BestPlaces {
@@ -49,30 +50,26 @@ export interface BestPlaces {
 
 type BestCommand = CommandWith<{ eventId: string; body: BestRequest }>;
 
-/** Preconditions of a lock. */
-const OPEN_RULES = { needsSalesControl: false, needsPublished: true };
-
 /**
  * Cost: that of `Places.best`: microseconds for wishes asked again and again, O(units) for new ones.
  * A refusal adds a census, O(seats) for new wishes. Several blocks add O(units) for each of their
  * sizes, at most ten, and the seats of the units evaluated; at worst, in one long row, O(seats) for
  * each block.
  */
-function decideBest(
-  state: State,
+export function decideBest(
+  state: Inventories,
   { caller, eventId, body }: BestCommand,
   timeMs: number,
 ): Decision<BestPlaces> {
   const organization = callersOrganization(state, caller);
   const holdType = findHoldType(organization, body.holdType);
-  const errors = checkRequest(body);
-  if (holdType === undefined) errors.push(unknownHoldType(body));
+  const errors = wishErrors(organization, body);
   if (errors.length > 0) return refuseInvalid(errors);
   const event = ownEvent(state, caller, eventId);
   if (event === null) return refuseEvent();
   const unknown = unknownIds(state, event, body);
   if (unknown.length > 0) return refuseInvalid(unknown);
-  const closed = checkOpen(event, organization, OPEN_RULES);
+  const closed = checkOpen(event, organization, LOCK_RULES);
   if (closed !== null) return closed;
 
   const visitor = admit(state, event, body, timeMs);
@@ -118,7 +115,8 @@ function decideBest(
   });
 }
 
-function checkRequest(body: BestRequest): FieldError[] {
+/** @returns The errors of the request itself. */
+export function wishErrors(organization: OrganizationRow, body: BestRequest): FieldError[] {
   const errors: FieldError[] = [];
   const { quantity, accessible } = body;
   if ((accessible ?? 0) > quantity) {
@@ -126,10 +124,16 @@ function checkRequest(body: BestRequest): FieldError[] {
     errors.push({ field: "accessible", code: "RANGE", message, rejectedValue: accessible });
   }
   checkNoFences(body, errors);
+  if (findHoldType(organization, body.holdType) === undefined) errors.push(unknownHoldType(body));
   return errors;
 }
 
-function unknownIds(state: State, event: EventRow, body: BestRequest): FieldError[] {
+/** @returns An error for each price and group of another event. */
+export function unknownIds(
+  state: Inventories,
+  event: EventRow,
+  body: Pick<BestRequest, "priceIds" | "groupOfSeatsIds">,
+): FieldError[] {
   const { groups } = state.partitionOf(event).layout;
   const { prices } = state.catalog;
   const priceIds = (body.priceIds ?? []).map((id, i) =>
@@ -154,7 +158,7 @@ interface Wish {
 }
 
 function wishOf(
-  state: State,
+  state: Inventories,
   event: EventRow,
   organization: OrganizationRow,
   body: BestRequest,

@@ -40,6 +40,7 @@ import {
   LOCAL_DATE_TIME,
   LONG,
   map,
+  mapOrList,
   NAME,
   NULL,
   number,
@@ -81,6 +82,11 @@ const FENCES = map(FENCE, OBJECTS_PER_REQUEST_MAX);
 
 const ADMISSION_TOKEN = text({ maxLength: ADMISSION_LENGTH_MAX, format: "line" });
 
+/** By id of a seat or an area. */
+const PRICE_GUARDS = map(integer(), OBJECTS_PER_REQUEST_MAX);
+/** Of `best`. */
+const WISHED_PRICES = list(LONG, { maxItems: BEST_PRICES_MAX });
+
 const SELECTION_MEMBERS = {
   sessionId: optional(SESSION),
   seats: optional(list(CHOICE)),
@@ -93,8 +99,7 @@ const SELECTION_MEMBERS = {
   fromBlocked: OPTIONAL_FLAG,
   toBlocked: OPTIONAL_FLAG,
   all: OPTIONAL_FLAG,
-  /** By id of a seat or an area. */
-  priceIds: optional(map(integer(), OBJECTS_PER_REQUEST_MAX)),
+  priceIds: optional(PRICE_GUARDS),
   /** LOCK: the token of a visitor, where the event has a door. */
   admission: optional(ADMISSION_TOKEN),
   /** LOCK and DIRECT_SALE: seats that the event keeps for this channel are taken, too. */
@@ -129,49 +134,18 @@ export const EXTENSION = object({
  */
 export type Extension = TypeOf<typeof EXTENSION>;
 
-/** Calls of the items of a cart. */
-export const CART_CALLS = [
-  "lock",
-  "unlock",
-  "sale",
-  "revertsale",
-  "directsale",
-  "block",
-  "unblock",
-  "extend",
-] as const;
-const CART_ITEM = object({
-  eventId: UUID,
-  call: oneOf(CART_CALLS),
-  ...SELECTION_MEMBERS,
-  seconds: optional(EXTENSION_SECONDS),
-  /** The last record of the event before the cart. */
-  ifSequence: optional(integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
-});
-/**
- * A booking call on an event, with its members. Its `sessionId` beats that of the cart. With
- * `ifSequence` the cart is refused unless that is the last record of the event before it.
- */
-export type CartItem = TypeOf<typeof CART_ITEM>;
-export const CART = object({
-  sessionId: optional(SESSION),
-  items: list(CART_ITEM, { minItems: 1, maxItems: CART_ITEMS_MAX }),
-});
-/**
- * Calls on one or more events, all or none, in order: each finds what those before it leave. Up to
- * 50 items with 1,000 objects in all. The locks in one event are one hold.
- */
-export type Cart = TypeOf<typeof CART>;
-
-export const BEST_REQUEST = object({
-  sessionId: optional(SESSION),
+const WISH_MEMBERS = {
   quantity: integer({ minimum: 1, maximum: BEST_QUANTITY_MAX }),
-  priceIds: optional(list(LONG, { maxItems: BEST_PRICES_MAX })),
+  priceIds: optional(WISHED_PRICES),
   groupOfSeatsIds: optional(list(LONG, { maxItems: BEST_GROUPS_MAX })),
   accessible: optional(integer({ minimum: 0, maximum: BEST_QUANTITY_MAX })),
   includeAccessible: OPTIONAL_FLAG,
   adjacent: optional(oneOf(["required", "preferred"])),
   avoidOrphans: optional(BOOLEAN),
+};
+export const BEST_REQUEST = object({
+  sessionId: optional(SESSION),
+  ...WISH_MEMBERS,
   holdType: optional(text(HOLD_TYPE_LIMITS)),
   fence: optional(FENCE),
   fences: optional(FENCES),
@@ -187,6 +161,46 @@ export const BEST_REQUEST = object({
  * are candidates, too. Fences must be left out.
  */
 export type BestRequest = TypeOf<typeof BEST_REQUEST>;
+
+/** Calls of the items of a cart. */
+export const CART_CALLS = [
+  "lock",
+  "unlock",
+  "sale",
+  "revertsale",
+  "directsale",
+  "block",
+  "unblock",
+  "extend",
+  "best",
+] as const;
+const CART_ITEM = object({
+  eventId: UUID,
+  call: oneOf(CART_CALLS),
+  ...SELECTION_MEMBERS,
+  ...WISH_MEMBERS,
+  quantity: optional(WISH_MEMBERS.quantity),
+  /** The guards of a selection, or the wished prices of `best`. */
+  priceIds: optional(mapOrList(PRICE_GUARDS, WISHED_PRICES)),
+  seconds: optional(EXTENSION_SECONDS),
+  /** The last record of the event before the cart. */
+  ifSequence: optional(integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
+});
+/**
+ * A booking call on an event, with its members. Its `sessionId` beats that of the cart. With
+ * `ifSequence` the cart is refused unless that is the last record of the event before it.
+ */
+export type CartItem = TypeOf<typeof CART_ITEM>;
+export const CART = object({
+  sessionId: optional(SESSION),
+  items: list(CART_ITEM, { minItems: 1, maxItems: CART_ITEMS_MAX }),
+});
+/**
+ * Calls on one or more events, all or none, in order: each finds what those before it leave. Up to
+ * 50 items with 1,000 objects in all, of which `best` counts its quantity. The locks and the best
+ * places in one event are one hold.
+ */
+export type Cart = TypeOf<typeof CART>;
 
 const ASSIGNMENT = object({
   objectId: OPTIONAL_ID,

@@ -1,7 +1,16 @@
 /** Booking calls on several events: all of them or none, in one record. */
 import { sell } from "./apply.ts";
 import { assert } from "./assert.ts";
-import { type Caller, CART, type Cart, type CartItem, type CommandWith } from "./bodies.ts";
+import { decideBest, unknownIds, wishErrors } from "./best.ts";
+import {
+  type BestRequest,
+  type Caller,
+  CART,
+  type Cart,
+  type CartItem,
+  type CommandWith,
+  type StateSelection,
+} from "./bodies.ts";
 import {
   BOOKING_COMMANDS,
   type BookingRules,
@@ -11,10 +20,16 @@ import {
   findHoldType,
   heldBy,
   type Inventories,
+  LOCK_RULES,
 } from "./booking.ts";
 import type { EventRow, OrganizationRow } from "./catalog.ts";
 import { command } from "./command.ts";
-import { NONE, OBJECTS_PER_REQUEST_MAX } from "./constants.ts";
+import {
+  BEST_QUANTITY_MAX,
+  CART_BEST_SEATS_MAX,
+  NONE,
+  OBJECTS_PER_REQUEST_MAX,
+} from "./constants.ts";
 import { admit, refuseAdmission } from "./door.ts";
 import { checkExtension, decideExtend, EXTEND_RULES } from "./extend.ts";
 import { DoorDraft } from "./inventory/door.ts";
@@ -49,6 +64,7 @@ export const CART_COMMANDS = {
       Result.CHANGED,
       Result.INVENTORY_NOT_AVAILABLE,
       Result.ORPHAN_SEAT,
+      Result.NOTHING_SUITABLE,
     ],
     decide: decideCart,
   }),
@@ -87,6 +103,10 @@ function decideCart(
     if (event === null) return refusedItem(index, refuseEvent());
     steps.push({ index, item, event, rules: rulesOf(item) });
   }
+  const unknown = steps.flatMap((step) => unknownIn(state, step));
+  if (unknown.length > 0) return refuseInvalid(unknown);
+  const tooMany = tooManySeats(state, steps);
+  if (tooMany !== null) return refuseInvalid([tooMany]);
   const closed =
     firstClosed(organization, steps) ??
     firstNotAdmitted(state, steps, timeMs) ??
@@ -118,15 +138,14 @@ function decideCart(
 
 function rulesOf({ call }: CartItem): BookingRules {
   if (call === "extend") return EXTEND_RULES;
+  if (call === "best") return LOCK_RULES;
   return { ...BOOKING_COMMANDS[call].rules, answersFalse: false };
 }
 
 // Validation of all items.
 
 function checkItems(organization: OrganizationRow, items: readonly CartItem[]): FieldError[] {
-  const count = items.reduce((sum, { seats, groupOfSeats }) => {
-    return sum + (seats ?? []).length + (groupOfSeats ?? []).length;
-  }, 0);
+  const count = items.reduce((sum, item) => sum + objectsOf(item), 0);
   if (count > OBJECTS_PER_REQUEST_MAX) {
     const message = `at most ${OBJECTS_PER_REQUEST_MAX} objects in one cart: send several carts`;
     return [{ field: "items", code: "SIZE", message, rejectedValue: count }];
@@ -135,7 +154,7 @@ function checkItems(organization: OrganizationRow, items: readonly CartItem[]): 
   const locks = new Map<string, CartItem>();
   return items.flatMap((item, index) => {
     const errors = checkItem(organization, item);
-    if (item.call === "lock") {
+    if (item.call === "lock" || item.call === "best") {
       const eventId = item.eventId.toLowerCase();
       const first = locks.get(eventId);
       if (first === undefined) locks.set(eventId, item);
@@ -145,12 +164,57 @@ function checkItems(organization: OrganizationRow, items: readonly CartItem[]): 
   });
 }
 
+/** Named objects; for `best` the places that it takes. */
+function objectsOf({ call, quantity, seats, groupOfSeats }: CartItem): number {
+  if (call === "best") return quantity ?? 0;
+  return (seats ?? []).length + (groupOfSeats ?? []).length;
+}
+
 function checkItem(organization: OrganizationRow, item: CartItem): FieldError[] {
-  if (item.call !== "extend") return bookingErrors(organization, item, rulesOf(item));
-  const { seconds = null } = item;
-  const errors = checkExtension({ ...item, seconds: seconds ?? 0 });
-  if (seconds === null) errors.push(missing("seconds"));
+  const { call, seconds = null, quantity = null, priceIds = null } = item;
+  if (call === "extend") {
+    const errors = checkExtension({ ...item, seconds: seconds ?? 0 });
+    return seconds === null ? [...errors, missing("seconds")] : errors;
+  }
+  if (call === "best") {
+    const errors = wishErrors(organization, wishesOf(item));
+    if (quantity === null) errors.unshift(missing("quantity"));
+    if (priceIds !== null && !isList(priceIds)) errors.push(otherType(priceIds, "an array"));
+    return errors;
+  }
+  const errors = bookingErrors(organization, selectionOf(item), rulesOf(item));
+  if (isList(priceIds)) errors.push(otherType(priceIds, "an object"));
   return errors;
+}
+
+type PriceIds = CartItem["priceIds"];
+
+function otherType(priceIds: PriceIds, wanted: string): FieldError {
+  const message = `must be ${wanted} or null`;
+  return { field: "priceIds", code: "TYPE", message, rejectedValue: priceIds };
+}
+
+function isList(priceIds: PriceIds): priceIds is Extract<PriceIds, readonly number[]> {
+  return Array.isArray(priceIds);
+}
+
+/** The item as the body of `best`. A missing quantity is an error of its own. */
+export function wishesOf(item: CartItem): BestRequest {
+  const { quantity, priceIds } = item;
+  const prices = isList(priceIds) ? priceIds : null;
+  return { ...item, quantity: quantity ?? BEST_QUANTITY_MAX, priceIds: prices };
+}
+
+/** The item as the body of a call on objects. */
+export function selectionOf(item: CartItem): StateSelection {
+  const { priceIds } = item;
+  return { ...item, priceIds: isList(priceIds) ? null : (priceIds ?? null) };
+}
+
+/** Ids of another event in the wishes of `best`. */
+function unknownIn(state: State, { index, item, event }: Step): FieldError[] {
+  if (item.call !== "best") return [];
+  return unknownIds(state, event, wishesOf(item)).map((error) => placed(index, error));
 }
 
 /** The locks of a cart in one event are one hold. */
@@ -171,6 +235,17 @@ function findConflicts(
   const areKnown = type !== undefined && firstType !== undefined;
   if (areKnown && type !== firstType) errors.push(conflict("holdType"));
   return errors;
+}
+
+/** @returns An error when the searches of a cart would take too long; null otherwise. */
+function tooManySeats(state: State, steps: readonly Step[]): FieldError | null {
+  const searches = steps.filter(({ item }) => item.call === "best");
+  const count = searches.reduce((sum, { event }) => {
+    return sum + state.partitionOf(event).layout.seatCount;
+  }, 0);
+  if (count <= CART_BEST_SEATS_MAX) return null;
+  const message = `its best items look through ${count} seats, each through those of its event, and ${CART_BEST_SEATS_MAX} are possible: send several carts`;
+  return { field: "items", code: "SIZE", message, rejectedValue: count };
 }
 
 function placed(index: number, error: FieldError): FieldError {
@@ -197,7 +272,7 @@ function firstClosed(organization: OrganizationRow, steps: readonly Step[]): Ref
   return first;
 }
 
-/** A cart's locks in an event are one hold, and a hold is under the token of one visitor. */
+/** A cart's locks in an event, and its best places, are one hold, and a hold is under the token of one visitor. */
 function firstNotAdmitted(state: State, steps: readonly Step[], timeMs: number): Refusal | null {
   /** By event: the visitor of its first lock. */
   const visitors = new Map<string, number>();
@@ -332,11 +407,18 @@ function decideItem(
     const groupOfSeats = areas.map(({ areaId }) => ({ id: areaId }));
     return decided(decision.record, { event, seats, groupOfSeats, fence: NONE });
   }
-  const decision = decideBooking(drafts, { ...given, body: item }, timeMs, rules);
+  if (item.call === "best") {
+    const decision = decideBest(drafts, { ...given, body: wishesOf(item) }, timeMs);
+    if (isRefused(decision)) return decision;
+    const { seats, groupOfSeats } = decision.value;
+    return decided(decision.record, { event, seats, groupOfSeats, fence: drafts.fenceOf(event) });
+  }
+  const body = selectionOf(item);
+  const decision = decideBooking(drafts, { ...given, body }, timeMs, rules);
   if (isRefused(decision)) return decision;
   assert(decision.value, "an item is granted or refused");
   const isAll = item.all === true && rules.respectsSession;
-  const { seats, groupOfSeats } = isAll ? heldBy(drafts.partitionOf(event), item) : item;
+  const { seats, groupOfSeats } = isAll ? heldBy(drafts.partitionOf(event), body) : body;
   const fence = item.call === "lock" ? drafts.fenceOf(event) : NONE;
   const choices = { seats: seats ?? [], groupOfSeats: groupOfSeats ?? [] };
   return decided(decision.record, { event, ...choices, fence });

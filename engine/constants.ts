@@ -8,6 +8,11 @@ import { assert } from "./assert.ts";
 export const OBJECTS_PER_REQUEST_MAX = 1_000;
 /** Calls of one cart. */
 export const CART_ITEMS_MAX = 50;
+/**
+ * Seats that the `best` items of a cart may look through, each those of its event: nothing else is
+ * decided meanwhile.
+ */
+export const CART_BEST_SEATS_MAX = 500_000;
 /** Places of one request for the best ones. */
 export const BEST_QUANTITY_MAX = 50;
 /** Prices, and groups of seats, of one request for the best places. */

@@ -119,6 +119,14 @@ export function map<T>(
   return { type: "object", additionalProperties: values, maxProperties };
 }
 
+/** An object of one shape or a list of another, without a choice: each keyword applies to its type. */
+export function mapOrList<A extends object, B>(
+  values: Shape<A>,
+  items: Shape<readonly B[]>,
+): Shape<A | readonly B[]> {
+  return { ...values, ...items, type: ["object", "array"] };
+}
+
 /** An object. Unnamed members are allowed and ignored. */
 export function object<M extends Members>(members: M): Shape<ObjectOf<M>> {
   const entries = Object.entries(members);

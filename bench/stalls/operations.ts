@@ -111,6 +111,14 @@ function cartItems({ events, seats }: Stage) {
   });
 }
 
+/** A lock, and as many searches as a cart may have on the largest layout. */
+function bestItems({ events, seats }: Stage) {
+  const eventId = events.at(-1)!.id;
+  const lock = { eventId, call: "lock", seats: seats.slice(-CART_ITEMS).map(({ id }) => ({ id })) };
+  const best = { eventId, call: "best", quantity: 50, adjacent: "preferred" };
+  return [lock, best, best];
+}
+
 /** @param count - How many seats, from the end of the first section on. */
 function keys({ layout, sectors }: Stage, count: number): { compositeKey: string }[] {
   const rows = new Map(layout.rows.map((row) => [row.guid, row]));
@@ -194,6 +202,9 @@ const EVENT_OPERATIONS: readonly Operation[] = [
   })),
   operation(`POST ${V2}/booking/cart`, `50 items with ${SEATS_BOOKED} seats`, (stage) => ({
     body: { sessionId: "cart", items: cartItems(stage) },
+  })),
+  operation(`POST ${V2}/booking/cart`, "a lock, and twice the best 50 apart", (stage) => ({
+    body: { sessionId: "cart", items: bestItems(stage) },
   })),
   operation(`POST ${V2}/booking/cart`, "all that a session holds", ({ events }) => ({
     body: {

@@ -53,12 +53,15 @@ interface Parts {
 
 /** Seats as they were before a draft. */
 interface Draft {
+  readonly origin: Partition;
   /** The number of the cart's hold. */
   readonly fence: number;
   /** Index: a `SeatState`. */
   readonly seatsIn: Uint32Array;
-  /** Four numbers for each change, in order: seat, state, and both columns of its fence. */
-  readonly seats: number[];
+  /** The changed seats, in order; one may come again. */
+  readonly changed: number[];
+  /** Three numbers for each of these: its state before, and both columns of its fence. */
+  readonly before: number[];
 }
 
 /** Areas without places, and no holds. @param links - Of the seats, in their order of change. */
@@ -120,26 +123,30 @@ export class Partition implements SeatColumns {
    * Cost: O(areas).
    */
   draft(fence: number): Partition {
-    const { changes } = this;
+    const { changes, seatsIn } = this;
     return new Partition(this.layout, 0, this, {
       changes,
       areas: this.areas.draft(),
       holds: this.holds.draft(),
-      draft: { fence, seatsIn: this.seatsIn.slice(), seats: [] },
+      draft: { origin: this, fence, seatsIn: seatsIn.slice(), changed: [], before: [] },
     });
   }
 
-  /** Of a draft: puts the seats and slots back. Cost: O(changes). */
+  /**
+   * Of a draft: puts the seats and slots back.
+   * Cost: O(changes), and that of `Places.forget` where the draft was asked for the best places.
+   */
   discard(): void {
     assert(this.#draft !== null, "only a draft is discarded");
-    const { seats } = this.#draft;
-    for (let at = seats.length - 4; at >= 0; at -= 4) {
-      const seat = seats[at]!;
-      this.state[seat] = seats[at + 1]!;
-      this.holdOrFence[seat] = seats[at + 2]!;
-      this.fenceHigh[seat] = seats[at + 3]!;
+    const { origin, changed, before } = this.#draft;
+    for (let i = changed.length - 1; i >= 0; i--) {
+      const seat = changed[i]!;
+      this.state[seat] = before[3 * i]!;
+      this.holdOrFence[seat] = before[3 * i + 1]!;
+      this.fenceHigh[seat] = before[3 * i + 2]!;
     }
     this.holds.discard();
+    origin.#places?.forget();
   }
 
   /** The slot of the next lock. All locks of a cart are one hold, while it lasts. */
@@ -165,9 +172,15 @@ export class Partition implements SeatColumns {
     return state === LOCKED ? this.holds.get(low).fence : this.fenceHigh[seat]! * LOW + low;
   }
 
-  /** The index of the best places: derived from the seats alone, and made when it is asked. */
+  /**
+   * The index of the best places: derived from the seats alone, and made when it is asked. A draft
+   * has that of its origin, and shows it the seats that it has changed.
+   */
   get places(): Places {
-    return (this.#places ??= new Places(this));
+    if (this.#draft === null) return (this.#places ??= new Places(this));
+    const { places } = this.#draft.origin;
+    places.show(this.#draft.changed);
+    return places;
   }
 
   /**
@@ -230,7 +243,8 @@ export class Partition implements SeatColumns {
   /** To be called before the seats change. */
   #note(draft: Draft, seats: Uint32Array): void {
     for (const seat of seats) {
-      draft.seats.push(seat, this.state[seat]!, this.holdOrFence[seat]!, this.fenceHigh[seat]!);
+      draft.changed.push(seat);
+      draft.before.push(this.state[seat]!, this.holdOrFence[seat]!, this.fenceHigh[seat]!);
     }
   }
 

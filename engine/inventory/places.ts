@@ -9,6 +9,8 @@ import { type Block, Blocks, type Filter } from "./blocks.ts";
 import { Division } from "./division.ts";
 import { Census, type ChangingSeats, type IndexSource, Ranking } from "./unit-indexes.ts";
 
+type Index = Ranking | Census;
+
 /** Memory of the index of one event, per seat: within the estimate of `EVENT_SEAT_BYTES`. */
 const BYTES_PER_SEAT = 24;
 
@@ -16,8 +18,12 @@ export class Places {
   readonly #source: IndexSource;
   readonly #bytesMax: number;
   /** By filter and size, the one used last at the end. */
-  readonly #indexes = new Map<string, Ranking | Census>();
+  readonly #indexes = new Map<string, Index>();
   #bytes: number;
+  /** Seats that a draft has changed, beside the list of changes; null without a draft. */
+  #drafted: readonly number[] | null = null;
+  /** By index: how many of these it has followed. */
+  readonly #followed = new Map<Index, number>();
 
   constructor(partition: ChangingSeats) {
     const units = unitsOf(partition.layout);
@@ -53,6 +59,22 @@ export class Places {
     return new Division(this.#source, this.census(filter), (size) => this.#ranking(filter, size));
   }
 
+  /** @param drafted - Seats that a draft has changed; more may be added, until `forget`. */
+  show(drafted: readonly number[]): void {
+    assert(this.#drafted === null || this.#drafted === drafted, "one draft is shown at a time");
+    this.#drafted = drafted;
+  }
+
+  /**
+   * To be called when the seats of the draft are back.
+   * Cost: O(changes of the draft) for each index asked with it, as in `best`.
+   */
+  forget(): void {
+    for (const index of this.#followed.keys()) index.follow(this.#drafted!);
+    this.#followed.clear();
+    this.#drafted = null;
+  }
+
   #ranking(filter: Filter, size: number): Ranking {
     const key = `${size} ${keyOf(filter)}`;
     const ranking = this.#find(key, () => new Ranking(this.#source, filter, size));
@@ -60,19 +82,25 @@ export class Places {
     return ranking;
   }
 
-  #find(key: string, make: () => Ranking | Census): Ranking | Census {
+  #find(key: string, make: () => Index): Index {
     const known = this.#indexes.get(key);
     const index = known ?? make();
     if (known === undefined) this.#bytes += key.length + index.bytes;
     else this.#indexes.delete(key);
     this.#indexes.set(key, index);
     index.update();
+    if (this.#drafted !== null) this.#followDraft(index, this.#drafted);
     for (const [oldest, { bytes }] of this.#indexes) {
       if (this.#bytes <= this.#bytesMax) break;
       this.#indexes.delete(oldest);
       this.#bytes -= oldest.length + bytes;
     }
     return index;
+  }
+
+  #followDraft(index: Index, drafted: readonly number[]): void {
+    index.follow(drafted.slice(this.#followed.get(index) ?? 0));
+    this.#followed.set(index, drafted.length);
   }
 }
 

@@ -88,20 +88,17 @@ abstract class UnitIndex {
     const { changes } = this.source.partition;
     const behind = changes.touches - this.#touches;
     if (this.#touches < 0 || behind > this.#seatCount) this.rebuild();
-    else if (behind > 0) this.#follow(behind);
+    else if (behind > 0) this.follow(lastTouched(changes, behind));
     this.#touches = changes.touches;
   }
 
-  /** The last touched seats end the list of changes. */
-  #follow(touches: number): void {
-    const { partition, units } = this.source;
-    const { changes } = partition;
+  /** Reads the units of changed seats again. Cost: O(seats), and that of `refresh` for each unit. */
+  follow(seats: Iterable<number>): void {
+    const { unitOfSeat } = this.source.units;
     const entries = new Set<number>();
-    let seat = changes.newest;
-    for (let left = touches; left > 0 && seat !== NONE; left--) {
-      const entry = this.entryOf(units.unitOfSeat[seat]!);
+    for (const seat of seats) {
+      const entry = this.entryOf(unitOfSeat[seat]!);
       if (entry !== NONE) entries.add(entry);
-      seat = changes.earlierThan(seat);
     }
     for (const entry of entries) this.refresh(entry);
   }
@@ -111,6 +108,15 @@ abstract class UnitIndex {
   protected abstract rebuild(): void;
 
   protected abstract refresh(entry: number): void;
+}
+
+/** The last touched seats end the list of changes. */
+function* lastTouched(changes: ChangingSeats["changes"], touches: number): Generator<number> {
+  let seat = changes.newest;
+  for (let left = touches; left > 0 && seat !== NONE; left--) {
+    yield seat;
+    seat = changes.earlierThan(seat);
+  }
 }
 
 /**

@@ -417,12 +417,23 @@ export interface Extension {
 }
 
 /** A call of a cart. */
-export interface CartItem extends Omit<Booking, "idempotencyKey"> {
+export type CartItem = SelectionItem | BestItem;
+
+interface Guarded {
+  /** The cart is refused unless this is the last record of the event before it. */
+  readonly ifSequence?: number | null;
+}
+
+/** A call on objects, or an extension. */
+export interface SelectionItem extends Omit<Booking, "idempotencyKey">, Guarded {
   readonly call: Call | "extend";
   /** Of an extension: from now until the end. */
   readonly seconds?: number | null;
-  /** The cart is refused unless this is the last record of the event before it. */
-  readonly ifSequence?: number | null;
+}
+
+/** The best places of what the items before it leave. */
+export interface BestItem extends Omit<BestRequest, "idempotencyKey">, Guarded {
+  readonly call: "best";
 }
 
 /** Calls on one or more events, in order: each finds what those before it leave. */

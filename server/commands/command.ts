@@ -12,6 +12,7 @@ import {
   STATE_SELECTION,
   type StateSelection,
 } from "../../engine/bodies.ts";
+import { selectionOf, wishesOf } from "../../engine/cart.ts";
 import type { BookingKind } from "../../engine/commands.ts";
 import type { FieldError } from "../../engine/results.ts";
 import {
@@ -385,9 +386,15 @@ export function meaningOfBest(eventId: string, request: BestRequest): string {
 
 /** As `meaningOf`, of a cart. */
 export function meaningOfCart({ sessionId, items }: Cart): string {
-  const parts = items.map(({ eventId, call, seconds, ifSequence, ...selection }) => {
-    const own = { ...selection, sessionId: selection.sessionId ?? sessionId ?? null };
-    return [call, meaningOf(eventId.toLowerCase(), own), seconds ?? null, ifSequence ?? null];
+  const parts = items.map((item) => {
+    const { call, seconds, ifSequence } = item;
+    const own = { ...item, sessionId: item.sessionId ?? sessionId ?? null };
+    const eventId = item.eventId.toLowerCase();
+    const meaning =
+      call === "best"
+        ? meaningOfBest(eventId, wishesOf(own))
+        : meaningOf(eventId, selectionOf(own));
+    return [call, meaning, seconds ?? null, ifSequence ?? null];
   });
   return JSON.stringify([sessionId ?? null, ...parts]);
 }

@@ -94,6 +94,14 @@ export async function bookings(world) {
     const { fence } = held.items[0].seats[0];
     done(await cart(item("unlock", [one, two], { fence }), item("unblock", [three])));
     await inState(api, show.id, [one, two, three], "ACTIVE");
+    const best = { eventId: show.id, call: "best" };
+    const { items } = done(await cart(item("lock", [one]), { ...best, quantity: 1 }));
+    const [chosen] = items[1].seats;
+    assert.ok(chosen.id !== one && chosen.state === "LOCKED");
+    const many = await cart(item("lock", [two]), { ...best, quantity: 50, accessible: 50 });
+    const nothing = { field: "items[1].quantity", rejectedValue: 50, code: "NOTHING_SUITABLE" };
+    problem(many, 409, "NOTHING_SUITABLE", [nothing]);
+    done(await cart({ eventId: show.id, call: "unlock", all: true }));
   });
   await step("the holds of a session are listed, and the figures count them", async () => {
     isTrue(await call("lock", [three, four], ann));

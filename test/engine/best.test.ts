@@ -2,11 +2,13 @@
 import v8 from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
-import type { BestRequest } from "../../engine/bodies.ts";
+import type { BestRequest, CartItem } from "../../engine/bodies.ts";
 import type { Filter } from "../../engine/inventory/blocks.ts";
 import { Places } from "../../engine/inventory/places.ts";
+import { SeatState } from "../../engine/inventory/states.ts";
+import type { BookedChoices } from "../../engine/queries/holds.ts";
 import { Result } from "../../engine/results.ts";
-import { type Best, scoresOf, searchBest } from "../sim/model/best.ts";
+import { type Best, type BestWish, scoresOf, searchBest } from "../sim/model/best.ts";
 import { Random } from "../sim/workload/random.ts";
 import { World } from "../support/engine.ts";
 import { area, type LayoutPart, section, table } from "../support/layout.ts";
@@ -45,6 +47,65 @@ test(`on ${HALLS} random halls best is what an exhaustive search finds`, () => {
     expect(count, kind).toBeGreaterThan((HALLS * WISHES) / 200);
   }
 });
+
+test("in carts, granted or refused → what an exhaustive search finds on what earlier items leave", () => {
+  const world = new World([]);
+  const counts = { granted: 0, refused: 0, unsuitable: 0 };
+  for (let seed = 1; seed <= HALLS / 5; seed++) {
+    const random = new Random(seed);
+    const house = new RandomHouse(random, world);
+    const { eventId } = house;
+    for (let turn = 0; turn < WISHES; turn++) {
+      const { hall } = house;
+      const wish = house.wish(hall);
+      const free = hall.seats.filter(({ state }) => state === "ACTIVE").map(({ id }) => id);
+      const taken = free.filter(() => random.once(4));
+      const seats = hall.seats.map((seat) => {
+        return taken.includes(seat.id) ? { ...seat, state: "BLOCKED" } : seat;
+      });
+      const label = `seed ${seed}, turn ${turn}: ${JSON.stringify(wish)} after ${taken.join()}`;
+      const block = { eventId, call: "block", seats: taken.map((id) => ({ id })) } as const;
+      const item = { eventId, call: "best", ...requestOf(wish) } as const;
+      const never = { eventId, call: "unblock", seats: [{ id: -turn - 1 }] } as const;
+      const items = [
+        ...(taken.length > 0 ? [block] : []),
+        item,
+        ...(random.once(2) ? [never] : []),
+      ];
+      // The index is there, or is made in the cart.
+      if (random.once(2)) expect(checked(house, wish), label).toEqual(searchBest(hall, wish));
+      const outcome = world.submit("cart", world.caller, { body: { items } });
+      const expected = searchBest({ ...hall, seats }, wish);
+      if (outcome.refused === Result.OK) {
+        const places = outcome.value.items.at(-1)!;
+        const ids = [...places.seats!, ...places.groupOfSeats!].map(({ id }) => id);
+        const wanted = expected.kind === "seats" ? expected.ids : [(expected as { id: number }).id];
+        expect(ids, label).toEqual(wanted);
+        counts.granted += 1;
+      } else if (outcome.refused === Result.NOTHING_SUITABLE) {
+        expect({ kind: "none", ...outcome.members }, label).toEqual(expected);
+        counts.unsuitable += 1;
+      } else {
+        expect(items).toContain(never);
+        expect(expected.kind, label).not.toBe("none");
+        counts.refused += 1;
+      }
+      const { hall: after } = house;
+      if (outcome.refused !== Result.OK) expect(after, label).toEqual(hall);
+      expect(checked(house, wish), label).toEqual(searchBest(after, wish));
+      house.disturb();
+    }
+  }
+  for (const [kind, count] of Object.entries(counts)) {
+    expect(count, kind).toBeGreaterThan((HALLS * WISHES) / 100);
+  }
+});
+
+/** The places that a request would get now. */
+function checked({ world, eventId }: RandomHouse, wish: BestWish): Best | Outcome {
+  const { caller, engine } = world;
+  return foundBy(engine.check({ kind: "best", caller, eventId, body: requestOf(wish) }));
+}
 
 type Outcome = ReturnType<typeof ask>;
 
@@ -311,6 +372,68 @@ test("an index that follows the changes finds what a new one finds, and reads a 
   }
   expect(spent.following).toBeLessThan(spent.fresh / 10);
 });
+
+test("a cart on a hall with indexes, refused and then granted → finds what its calls find alone", () => {
+  const parts = [rowsOf(40, 20), table("T", "1 2 3 4 5 6 7 8")];
+  const [world, twin] = [new World(parts), new World(parts)];
+  const ids = Array.from(world.partition.layout.seatIds);
+  const random = new Random(7);
+  const groupOfSeatsIds = [groupIdOf(world, "row R7-"), groupIdOf(world, "T")];
+  const wishes = [{}, { groupOfSeatsIds }, { adjacent: "preferred" }, { avoidOrphans: false }];
+  const { eventId, caller } = world;
+  const never = { eventId, call: "sale", seats: [{ id: ids.at(-1)! + 1_000 }] } as const;
+  let [unsuitable, isUnsuitable] = [0, false];
+  for (let turn = 0; turn < 150; turn++) {
+    const alone: unknown[] = [];
+    const items: CartItem[] = [];
+    for (let i = random.below(6); i >= 0; i--) {
+      if (random.once(2)) {
+        const body = { quantity: 1 + random.below(5), ...(random.pick(wishes) as object) };
+        items.push({ eventId, call: "best", ...body });
+        const outcome = ask(twin, body);
+        if (outcome.refused === Result.OK) alone.push(idsOf(outcome.value));
+        else alone.push(outcome.refused);
+        isUnsuitable = outcome.refused !== Result.OK;
+        if (isUnsuitable) break;
+      } else {
+        const call = random.pick(["lock", "unlock"] as const);
+        const { partition } = twin;
+        const wanted = call === "lock" ? SeatState.ACTIVE : SeatState.LOCKED;
+        const first = random.below(ids.length);
+        const near = ids.slice(first, first + 1 + random.below(9));
+        const seats = near.filter((id) => partition.state[ids.indexOf(id)] === wanted);
+        if (seats.length === 0) continue;
+        const body = { seats: seats.map((id) => ({ id })) };
+        items.push({ eventId, call, ...body });
+        expect(twin.book(call, body).refused).toBe(Result.OK);
+        alone.push(idsOf(body));
+      }
+    }
+    if (items.length === 0) continue;
+    const send = (...all: CartItem[]) => {
+      return world.submit("cart", caller, { body: { items: all } });
+    };
+    if (random.once(2)) expect(send(...items, never).refused).not.toBe(Result.OK);
+    const outcome = send(...items);
+    if (outcome.refused === Result.OK) expect(outcome.value.items.map(idsOf)).toEqual(alone);
+    else expect([turn, outcome.refused]).toEqual([turn, alone.at(-1)]);
+    if (!isUnsuitable) continue;
+    unsuitable += 1;
+    // The calls before it are done on the other side alone.
+    const before = items.slice(0, -1);
+    if (before.length > 0) expect(send(...before).refused).toBe(Result.OK);
+    const held = ids.filter((_, seat) => twin.partition.state[seat] === SeatState.LOCKED);
+    const some = { seats: held.filter(() => random.once(2)).map((id) => ({ id })) };
+    for (const side of [world, twin]) expect(side.book("unlock", some).refused).toBe(Result.OK);
+    isUnsuitable = false;
+  }
+  expect(Array.from(world.partition.state)).toEqual(Array.from(twin.partition.state));
+  expect(unsuitable).toBeGreaterThan(10);
+});
+
+function idsOf({ seats }: Pick<BookedChoices, "seats">): string {
+  return (seats ?? []).map(({ id }) => id).join();
+}
 
 /** A block of two seats, and three more near it. */
 function apartOf(places: Places, filter: Filter): unknown[] {

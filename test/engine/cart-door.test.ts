@@ -128,3 +128,26 @@ test("a cart binds the visitor to its session", () => {
   const other = { ...world.item("lock", "A2", ann), sessionId: "T" };
   expect(world.refused(other)).toEqual([Result.ADMISSION_INVALID, "items[0].admission SESSION"]);
 });
+
+test("best as an item → asked for the token, counted and bound like a lock", () => {
+  const world = DoorCarts.open({ seatsPerVisitor: 3 });
+  const [ann, bob] = [world.token("ann"), world.token("bob")];
+  const best = (quantity: number, admission: string | null): CartItem => {
+    return { eventId: world.eventId, call: "best", quantity, admission };
+  };
+  expect(world.cart(best(2, null))).toMatchObject({ refused: Result.ADMISSION_REQUIRED });
+  expect(world.refused(world.item("lock", "A1", ann), best(1, bob))).toEqual([
+    Result.ADMISSION_INVALID,
+    "items[1].admission SESSION",
+  ]);
+  expect(world.refused(world.item("lock", "A1 A2", ann), best(2, ann))).toEqual([
+    Result.INVENTORY_NOT_AVAILABLE,
+    "items[1].quantity VISITOR_LIMIT",
+  ]);
+  expect(world.cart(best(2, ann), best(1, ann)).refused).toBe(Result.OK);
+  expect(world.facts("ann").taken).toBe(3);
+  expect(world.refused({ ...best(1, ann), sessionId: "T" })).toEqual([
+    Result.ADMISSION_INVALID,
+    "items[0].admission SESSION",
+  ]);
+});

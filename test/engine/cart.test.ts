@@ -30,6 +30,10 @@ class TwoNights extends World {
     this.must("assignPrices", this.caller, { eventId, body });
   }
 
+  best(quantity: number, rest: Rest = {}): CartItem {
+    return { eventId: this.eventId, call: "best", quantity, ...rest };
+  }
+
   item(call: Call, objects: string, rest: Rest = {}): CartItem {
     const labels = objects === "" ? [] : objects.split(" ");
     const { seats, groupOfSeats } = this.selection(null, ...labels);
@@ -377,6 +381,172 @@ describe("an item", () => {
     const seats = Array.from({ length: 501 }, (_, i) => ({ id: i + 1 }));
     const items = [world.item("lock", "", { seats }), world.item("block", "", { seats })];
     expect(world.refused("S", ...items)).toEqual([Result.VALIDATION_FAILED, "items SIZE"]);
+  });
+});
+
+describe("best", () => {
+  /** Labels of the seats of each item of a granted cart, and the places that a lock holds. */
+  function places(world: TwoNights, ...items: CartItem[]): string[] {
+    const outcome = world.cart("S", ...items);
+    if (isRefused(outcome)) throw new Error(JSON.stringify(outcome));
+    return cartFacts(world.engine.state, outcome.value).items.map(({ seats, areas }) => {
+      const held = areas.map(({ hold }) => `Pit:${hold!.places}`);
+      return [...seats.map(({ id }) => world.labels.labelOf(id)), ...held].join(" ");
+    });
+  }
+
+  test("after a lock → the best of what it leaves, in the same hold", () => {
+    const world = new TwoNights();
+    expect(places(world, world.best(2))).toEqual(["A3 A4"]);
+    world.granted("S", world.item("unlock", "A3 A4"));
+    const found = places(world, world.item("lock", "A4"), world.best(2), world.best(1));
+    expect(found).toEqual(["A4", "A5 A6", "A3"]);
+    const { holds } = world.partition;
+    const fence = world.engine.sequence;
+    expect(holds.slots().map((slot) => holds.get(slot).fence)).toEqual([fence]);
+    expect(world.texts()[0]).toEqual(["A3 LS", "A4 LS", "A5 LS", "A6 LS", FREE]);
+  });
+
+  test("after an unlock, a revertsale and an unblock → what they give back", () => {
+    const world = new TwoNights();
+    world.granted("S", world.item("lock", "A3 A4"));
+    expect(places(world, world.item("unlock", "A3 A4"), world.best(2))).toEqual(["A3 A4", "A3 A4"]);
+    world.granted("S", world.item("sale", "A3 A4"));
+    expect(places(world, world.item("revertsale", "A4"), world.best(1))).toEqual(["A4", "A4"]);
+    world.granted("S", world.item("block", "A1 A2 A5 A6"));
+    expect(places(world, world.item("unblock", "A1"), world.best(1))).toEqual(["A1", "A1"]);
+  });
+
+  test("places of an area → after those of an earlier lock, held as one", () => {
+    const world = new TwoNights();
+    const groupOfSeatsIds = [world.labels.idOf("Pit")];
+    const found = places(
+      world,
+      world.item("lock", "Pit:4"),
+      world.best(3, { groupOfSeatsIds }),
+      world.best(3, { groupOfSeatsIds }),
+    );
+    expect(found).toEqual(["Pit:10", "Pit:10", "Pit:10"]);
+    expect(world.refused("S", world.best(1, { groupOfSeatsIds }))).toEqual([
+      Result.NOTHING_SUITABLE,
+      "items[0].quantity NOTHING_SUITABLE",
+    ]);
+  });
+
+  test("nothing suitable → 409 at the item, with the members of what the items before it leave", () => {
+    const world = new TwoNights();
+    const items = [world.item("lock", "A3"), world.best(4)];
+    expect(world.cart("S", ...items)).toMatchObject({
+      refused: Result.NOTHING_SUITABLE,
+      errors: [{ field: "items[1].quantity", code: "NOTHING_SUITABLE", rejectedValue: 4 }],
+      members: { largestTogether: 3, available: 5 },
+    });
+    expect(world.texts()[0]).toEqual([FREE]);
+  });
+
+  test("a cart refused after its best → the next best is as before it", () => {
+    const world = new TwoNights();
+    const ask = () => {
+      const body = { sessionId: "T", quantity: 2 };
+      const kind = "best" as const;
+      return world.engine.check({ kind, caller: world.caller, eventId: world.eventId, body });
+    };
+    const before = ask();
+    const gone = world.item("sale", "A1");
+    const items = [world.item("lock", "A4"), world.best(2), world.item("block", "A3"), gone];
+    expect(world.refused("S", ...items)).toEqual([
+      Result.INVENTORY_NOT_AVAILABLE,
+      "items[3].seats[0].id ACTIVE",
+    ]);
+    expect(ask()).toEqual(before);
+    // The hall as the cart would have left it, and the same questions again.
+    world.granted("S", ...items.slice(0, 3));
+    const labels = () => {
+      const outcome = ask();
+      if (isRefused(outcome)) throw new Error(JSON.stringify(outcome));
+      return outcome.value.seats.map(({ id }) => world.labels.labelOf(id)).join(" ");
+    };
+    expect(labels()).toBe("A1 A2");
+    world.granted("S", world.item("unblock", "A3"));
+    expect(labels()).toBe("A2 A3");
+  });
+
+  test("limits on holds count what earlier items hold", () => {
+    const world = new TwoNights({ settings: { heldPerSession: 3 } });
+    expect(world.refused("S", world.item("lock", "A1 A2"), world.best(2))).toEqual([
+      Result.INVENTORY_NOT_AVAILABLE,
+      "items[1].quantity HELD_LIMIT",
+    ]);
+    world.granted("S", world.best(2), world.best(1));
+  });
+
+  test.each<[string, (w: TwoNights) => CartItem[], string[]]>([
+    ["no quantity", (w) => [{ eventId: w.eventId, call: "best" }], ["items[0].quantity NOT_NULL"]],
+    [
+      "more accessible seats than places",
+      (w) => [w.best(1, { accessible: 2 })],
+      ["items[0].accessible RANGE"],
+    ],
+    ["a fence", (w) => [w.best(1, { fence: 1 })], ["items[0].fence NULL"]],
+    ["an unknown hold type", (w) => [w.best(1, { holdType: "X" })], ["items[0].holdType UNKNOWN"]],
+    ["guards of prices", (w) => [w.best(1, { priceIds: { 1: 1 } })], ["items[0].priceIds TYPE"]],
+    [
+      "wished prices for a lock",
+      (w) => [w.item("lock", "A1", { priceIds: [1] })],
+      ["items[0].priceIds TYPE"],
+    ],
+    [
+      "the session of another lock",
+      (w) => [w.item("lock", "A1"), w.best(1, { sessionId: "T" })],
+      ["items[1].sessionId CONFLICT"],
+    ],
+    [
+      "another hold type than an earlier best",
+      (w) => [w.best(1), w.item("lock", "A1", { holdType: "RESERVED" })],
+      ["items[1].holdType CONFLICT"],
+    ],
+    [
+      "prices and groups of nowhere, of two items",
+      (w) => [w.best(1, { priceIds: [999] }), w.best(1, { groupOfSeatsIds: [998, 999] })],
+      [
+        "items[0].priceIds[0] NOT_FOUND",
+        "items[1].groupOfSeatsIds[0] NOT_FOUND",
+        "items[1].groupOfSeatsIds[1] NOT_FOUND",
+      ],
+    ],
+    [
+      "more than 1,000 places in all",
+      (w) => Array.from({ length: 21 }, () => w.best(50)),
+      ["items SIZE"],
+    ],
+  ])("%s → 400", (_, itemsOf, errors) => {
+    const world = new TwoNights();
+    expect(world.refused("S", ...itemsOf(world))).toEqual([Result.VALIDATION_FAILED, ...errors]);
+  });
+
+  test("searches of more than 500,000 seats in all → 400 SIZE", () => {
+    const seats = Array.from({ length: 12_000 }, (_, i) => `${i + 1}`).join(" ");
+    const world = new World([section("Stalls", { A: seats })]);
+    const best = { eventId: world.eventId, call: "best", quantity: 1 } as const;
+    const cart = (count: number) => {
+      const items = Array.from({ length: count }, () => best);
+      return world.submit("cart", world.caller, { body: { items } });
+    };
+    expect(cart(42)).toMatchObject({
+      refused: Result.VALIDATION_FAILED,
+      errors: [{ field: "items", code: "SIZE", rejectedValue: 504_000 }],
+    });
+    expect(cart(41).refused).toBe(Result.OK);
+  });
+
+  test("ids of nowhere → after the events, before the organization", () => {
+    const world = new TwoNights();
+    world.change({ bookingEnabled: false });
+    const odd = world.best(1, { priceIds: [999] });
+    expect(world.cart("S", odd)).toMatchObject({ refused: Result.VALIDATION_FAILED });
+    const items = [odd, world.best(1, { eventId: NO_EVENT })];
+    expect(world.cart("S", ...items)).toMatchObject({ refused: Result.EVENT_ACCESS_DENIED });
+    expect(world.cart("S", world.best(1))).toMatchObject({ refused: Result.ORGANIZATION_DISABLED });
   });
 });
 

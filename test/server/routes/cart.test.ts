@@ -378,3 +378,72 @@ test("an item that cannot be had → the code of its call, in front of the item"
     expect(body.errors[0]!.field).toMatch(/^items\[0\]\./);
   }
 });
+
+test("best as an item → its seats and area as they are held, over HTTP and the socket alike", async () => {
+  const stage = await CommandStage.start();
+  const nights = new Nights(stage.server);
+  const { server, first } = nights;
+  const { labels, priceId } = server.a;
+  const pit = labels.idOf("Pit");
+  const best = { eventId: first, call: "best" };
+  const items = [
+    nights.item("lock", first, "Pit:1"),
+    { ...best, quantity: 2, priceIds: [priceId] },
+    { ...best, quantity: 3, groupOfSeatsIds: [pit] },
+  ];
+  const headers = { "idempotency-key": "best" };
+  const { status, body } = await nights.send({ sessionId: "ann", items }, { headers });
+  const sequence = server.engine.state.sequenceOf(server.world.event);
+  const held = { state: "LOCKED", fence: sequence };
+  const area = { groupOfSeatsId: pit, locked: 4, hold: { fence: sequence, capacity: 4 } };
+  expect([status, body]).toMatchObject([
+    200,
+    {
+      sequence,
+      items: [
+        { seats: [], areas: [area] },
+        { seats: [held, held], areas: [] },
+        { seats: [], areas: [area] },
+      ],
+    },
+  ]);
+  const client = await stage.open();
+  const command = { call: "cart", sessionId: "ann", items, idempotencyKey: "best" };
+  const other = { ...command, items: [...items.slice(0, 2), { ...items[2]!, quantity: 2 }] };
+  const [again, reused] = await client.ask({ n: 1, ...command }, { n: 2, ...other });
+  expect([again!.body, reused!.status]).toEqual([body, 422]);
+});
+
+test("best as an item finds nothing → 409 with the quantity of the item and what there is", async () => {
+  const nights = new Nights();
+  const { server, first, second } = nights;
+  const before = server.digest;
+  const best = { eventId: second, call: "best", quantity: 3, accessible: 1 };
+  const reply = await nights.send({ items: [nights.item("lock", first, "A1"), best] });
+  expect([reply.status, reply.body]).toMatchObject([
+    409,
+    {
+      errorCode: "NOTHING_SUITABLE",
+      path: PATH,
+      largestTogether: 0,
+      available: 3,
+      errors: [{ field: "items[1].quantity", code: "NOTHING_SUITABLE", rejectedValue: 3 }],
+    },
+  ]);
+  expect(server.digest).toBe(before);
+  const wrong: [object, string][] = [
+    [{ quantity: 51 }, "items[0].quantity RANGE"],
+    [{ quantity: null }, "items[0].quantity NOT_NULL"],
+    [{ quantity: 2, priceIds: { 1: 1 } }, "items[0].priceIds TYPE"],
+    [{ quantity: 2, priceIds: [0] }, "items[0].priceIds[0] RANGE"],
+    [{ quantity: 2, priceIds: [1] }, "items[0].priceIds[0] NOT_FOUND"],
+    [{ quantity: 2, adjacent: "no" }, "items[0].adjacent ENUM"],
+  ];
+  for (const [members, error] of wrong) {
+    const { status, body } = await nights.send({
+      items: [{ eventId: first, call: "best", ...members }],
+    });
+    const errors = body.errors.map(({ field, code }) => `${field} ${code}`);
+    expect([status, errors]).toEqual([400, [error]]);
+  }
+});

@@ -109,7 +109,7 @@ export interface ExtendRequest {
 
 /** An item of a cart, with its session and the event as it is named. */
 export interface CartStep {
-  request: BookingRequest | (ExtendRequest & { word: "extend" });
+  request: BookingRequest | (ExtendRequest & { word: "extend" }) | (BestAsk & { word: "best" });
   /** Null for none. */
   ifSequence: number | null;
 }

@@ -36,6 +36,7 @@ const EXPECTED = [
   "HELD_BY_ANOTHER_SESSION",
   "STALE_FENCE",
   "INSUFFICIENT_CAPACITY",
+  "best in a cart",
 ];
 
 test.each(seeds)(

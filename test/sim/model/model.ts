@@ -27,6 +27,7 @@ import {
   type PriceRequest,
   type Refused,
   statesFor,
+  type Word,
 } from "./facts.ts";
 import {
   areaProblems,
@@ -163,10 +164,10 @@ export class Model {
     });
     const bad = requests.flatMap((request, i) => {
       const fields = this.#badOf(request, organization);
-      if (request.word === "lock") {
-        const first = requests.find((one) => one.word === "lock" && one.event === request.event);
-        if (first?.word === "lock") {
-          const typeOf = ({ holdType }: BookingRequest) => holdType ?? "CART";
+      if (locks(request)) {
+        const first = requests.filter(locks).find(({ event }) => event === request.event);
+        if (first !== undefined) {
+          const typeOf = ({ holdType }: Locking) => holdType ?? "CART";
           if (first.sessionId !== request.sessionId) fields.push("sessionId");
           const types = [typeOf(first), typeOf(request)];
           const areKnown = types.every((type) => this.#ttlOf(organization, type) !== undefined);
@@ -178,13 +179,19 @@ export class Model {
     if (bad.length > 0) return refusal("VALIDATION_FAILED", bad);
     const isOwn = ({ event }: { event: string }) => this.events.get(event)?.organization === owner;
     if (!requests.every(isOwn)) return refusal("EVENT_ACCESS_DENIED");
+    const unknown = requests.flatMap((request, i) => {
+      if (request.word !== "best") return [];
+      const fields = unknownIds(this.events.get(request.event)!, request);
+      return fields.map((field) => at(i, { field, code: "", value: null }));
+    });
+    if (unknown.length > 0) return refusal("VALIDATION_FAILED", unknown);
     if (!organization.bookingEnabled) return refusal("ORGANIZATION_DISABLED");
     const words = new Set(requests.map(({ word }) => word));
     if (!organization.salesControl && (words.has("sale") || words.has("revertsale"))) {
       return refusal("SALES_CONTROL_REQUIRED");
     }
     const isClosed = requests.some(({ word, event }) => {
-      const needs = ["lock", "sale", "directsale", "extend"].includes(word);
+      const needs = ["lock", "sale", "directsale", "extend", "best"].includes(word);
       return needs && this.events.get(event)!.status !== "PUBLISHED";
     });
     if (isClosed) return refusal("EVENT_NOT_PUBLISHED");
@@ -203,10 +210,7 @@ export class Model {
       ({ event }) => [event, cloneEvent(this.events.get(event)!)] as const,
     );
     for (const [i, request] of requests.entries()) {
-      const answer =
-        request.word === "extend"
-          ? this.extend(request, nowMs)
-          : this.book(request, nowMs, sequence, false);
+      const answer = this.item(request, nowMs, sequence);
       if (answer.answer === "true") continue;
       for (const [event, copy] of before) this.events.set(event, copy);
       return { ...answer, refused: answer.refused.map((one) => at(i, one)) };
@@ -214,37 +218,41 @@ export class Model {
     return TRUE;
   }
 
+  /** One item of a cart. @param sequence - As in `book`. */
+  item(request: CartStep["request"], nowMs: number, sequence: number): Answer {
+    if (request.word === "extend") return this.extend(request, nowMs);
+    if (request.word === "best") return this.best(request, nowMs, sequence);
+    return this.book(request, nowMs, sequence, false);
+  }
+
   #badOf(request: CartStep["request"], organization: ModelOrganization): string[] {
-    return request.word === "extend"
-      ? badExtension(request)
-      : this.#badFields(request, organization);
+    if (request.word === "extend") return badExtension(request);
+    if (request.word === "best") return this.#badWishes(request, organization);
+    return this.#badFields(request, organization);
+  }
+
+  #badWishes({ quantity, accessible, holdType }: BestAsk, organization: ModelOrganization) {
+    return [
+      ...(accessible > quantity ? ["accessible"] : []),
+      ...(this.#ttlOf(organization, holdType) === undefined ? ["holdType"] : []),
+    ];
   }
 
   /** @param sequence - As in `book`. */
   best(request: BestAsk, nowMs: number, sequence: number): Answer {
     this.expire(request.event, nowMs);
-    const { quantity, accessible, holdType, sessionId, priceIds, groupIds } = request;
+    const { quantity, holdType, sessionId } = request;
     const organization = this.organizations.get(request.organization)!;
     const bad = (...fields: string[]) =>
       refusal(
         "VALIDATION_FAILED",
         fields.map((field) => ({ field, code: "", value: null })),
       );
-    const wrong = [
-      ...(accessible > quantity ? ["accessible"] : []),
-      ...(this.#ttlOf(organization, holdType) === undefined ? ["holdType"] : []),
-    ];
+    const wrong = this.#badWishes(request, organization);
     if (wrong.length > 0) return bad(...wrong);
     const event = this.events.get(request.event);
     if (event?.organization !== request.organization) return refusal("EVENT_ACCESS_DENIED");
-    const seats = [...event.seats.values()];
-    const unknown = [
-      ...priceIds.flatMap((id, i) => (event.prices.has(id) ? [] : [`priceIds[${i}]`])),
-      ...groupIds.flatMap((id, i) => {
-        const isKnown = event.areas.has(id) || seats.some((s) => s.row === id || s.section === id);
-        return isKnown ? [] : [`groupOfSeatsIds[${i}]`];
-      }),
-    ];
+    const unknown = unknownIds(event, request);
     if (unknown.length > 0) return bad(...unknown);
     if (!organization.bookingEnabled) return refusal("ORGANIZATION_DISABLED");
     if (event.status !== "PUBLISHED") return refusal("EVENT_NOT_PUBLISHED");
@@ -608,6 +616,24 @@ function badExtension({ seats, fence, fences, sessionId, hasAreas }: ExtendReque
     if (!seats.some((seat) => seat.id === id)) bad.push(`fences[${id}]`);
   }
   return bad;
+}
+
+function unknownIds(event: ModelEvent, { priceIds, groupIds }: BestAsk): string[] {
+  const seats = [...event.seats.values()];
+  return [
+    ...priceIds.flatMap((id, i) => (event.prices.has(id) ? [] : [`priceIds[${i}]`])),
+    ...groupIds.flatMap((id, i) => {
+      const isKnown = event.areas.has(id) || seats.some((s) => s.row === id || s.section === id);
+      return isKnown ? [] : [`groupOfSeatsIds[${i}]`];
+    }),
+  ];
+}
+
+/** A call whose places are in the hold of its cart. */
+type Locking = (BookingRequest | BestAsk) & { word: Word | "best" };
+
+function locks(request: CartStep["request"]): request is Locking & CartStep["request"] {
+  return request.word === "lock" || request.word === "best";
 }
 
 function addHeld(area: ModelArea, hold: Hold, places: number): void {

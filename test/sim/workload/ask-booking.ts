@@ -155,9 +155,20 @@ export function drawExtension(scene: Scene, event: ModelEvent, { caller, asked }
 }
 
 function askBest(scene: Scene, house: House, eventId: string): Ask {
-  const { random, model } = scene;
-  const { seats, areas, prices } = model.events.get(eventId)!;
   const { caller, isForeign } = callerFor(scene, house, 40);
+  const event = scene.model.events.get(eventId)!;
+  const { request, body } = drawBest(scene, event, { caller, isForeign, asked: eventId });
+  return {
+    command: commandOf("best", caller, { eventId, body }),
+    isForeign,
+    twin: () => ({ expect: (twin, ...at) => twin.best(request, ...at) }),
+  };
+}
+
+/** As `drawBooking`, of a request for the best places. */
+export function drawBest(scene: Scene, event: ModelEvent, { caller, asked }: Asking) {
+  const { random } = scene;
+  const { seats, areas, prices } = event;
   const groups = [...seats.values()].flatMap(({ row, section }) => [row, section]);
   const some = (ids: readonly number[], once: number) =>
     random.once(once) && ids.length > 0 ? [random.pick(ids), random.pick(ids)] : [];
@@ -185,12 +196,8 @@ function askBest(scene: Scene, house: House, eventId: string): Ask {
     holdType,
   } as const;
   const { organizationId: organization } = caller;
-  const request: BestAsk = { ...wish, organization, event: eventId, sessionId, holdType };
-  return {
-    command: commandOf("best", caller, { eventId, body }),
-    isForeign,
-    twin: () => ({ expect: (twin, ...at) => twin.best(request, ...at) }),
-  };
+  const request: BestAsk = { ...wish, organization, event: asked, sessionId, holdType };
+  return { request, body };
 }
 
 /** The caller of the house, or once in this many times the caller of another one. */

@@ -4,9 +4,9 @@
  */
 import type { CartItem } from "../../../engine/bodies.ts";
 import type { State } from "../../../engine/state.ts";
-import type { BookingRequest, CartStep, Word } from "../model/facts.ts";
+import type { BookingRequest, CartStep, ModelEvent, Word } from "../model/facts.ts";
 import type { Model } from "../model/model.ts";
-import { type Asking, callerFor, drawBooking, drawExtension } from "./ask-booking.ts";
+import { type Asking, callerFor, drawBest, drawBooking, drawExtension } from "./ask-booking.ts";
 import { anyOf, type Ask, commandOf, eventsOf, type House, type Scene } from "./ask.ts";
 
 const NO_EVENT = "00000000-0000-4000-8000-00000000beef";
@@ -81,11 +81,7 @@ export function askCart(scene: Scene, house: House): Ask | null {
 
 /** Carries the item out on `scratch` when it is possible. No hold ends there. */
 function isPossible(scratch: Model, request: CartStep["request"], sequence: number): boolean {
-  const { answer } =
-    request.word === "extend"
-      ? scratch.extend(request, 0)
-      : scratch.book(request, 0, sequence, false);
-  return answer === "true";
+  return scratch.item(request, 0, sequence).answer === "true";
 }
 
 function drawItem(
@@ -104,20 +100,35 @@ function drawItem(
     const { request, body } = drawExtension(scene, event, asking);
     return { request: { ...request, word: "extend" }, body };
   }
-  const { request, body } = drawBooking(scene, event, asking);
+  const { request, body } = random.once(5)
+    ? bestItem(scene, event, asking)
+    : drawBooking(scene, event, asking);
   const { request: earlier } = before ?? {};
   // Two of three follow an earlier item, or join its hold.
   if (earlier === undefined || earlier.word === "extend" || random.once(3))
     return { request, body };
-  const first = steps.find(
-    (step) => step.request.event === asking.asked && step.request.word === "lock",
-  );
-  if (request.word === "lock" && first?.request.word === "lock") {
-    const { sessionId, holdType } = first.request;
+  const first = steps
+    .map((step) => step.request)
+    .find((one) => one.event === asking.asked && isLock(one));
+  if (isLock(request) && first !== undefined && isLock(first)) {
+    const { sessionId, holdType } = first;
     return { request: { ...request, sessionId, holdType }, body: { ...body, sessionId, holdType } };
   }
+  // The places of an earlier `best` are not known before it is decided.
+  if (request.word === "best" || earlier.word === "best") return { request, body };
   const word = random.pick(AFTER[earlier.word]);
   return followed(earlier, word);
+}
+
+type BestItem = Extract<CartStep["request"], { word: "best" }>;
+
+function bestItem(scene: Scene, event: ModelEvent, asking: Asking) {
+  const { request, body } = drawBest(scene, event, asking);
+  return { request: { ...request, word: "best" } satisfies BestItem, body };
+}
+
+function isLock(request: CartStep["request"]): request is BookingRequest | BestItem {
+  return request.word === "lock" || request.word === "best";
 }
 
 /** The objects of an earlier item, without its guards. */

@@ -127,6 +127,7 @@ export class Workload {
       if (problem !== null) throw new Error(`${problem}\nafter ${text()}`);
     }
     this.#compare(events, text());
+    if (outcome.refused === Result.OK && hasBest(asked)) this.#count("best in a cart");
     return outcome.refused === Result.OK;
   }
 
@@ -142,6 +143,15 @@ export class Workload {
       if (found.length > 0) throw new Error(`${found.join("\n")}\nafter ${request}`);
     }
   }
+}
+
+/** True for a cart in which `best` finds what an item before it leaves. */
+function hasBest({ command }: Ask): boolean {
+  if (command.kind !== "cart") return false;
+  const { items } = command.body;
+  return items.some(({ call, eventId }, at) => {
+    return call === "best" && items.slice(0, at).some((earlier) => earlier.eventId === eventId);
+  });
 }
 
 /** Each booking call must have the outcome of its check just before. */
