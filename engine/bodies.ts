@@ -2,6 +2,7 @@
 import {
   ADMISSION_LENGTH_MAX,
   AMOUNT_MAX,
+  BEACON_LENGTH_MAX,
   BEST_GROUPS_MAX,
   BEST_PRICES_MAX,
   BEST_QUANTITY_MAX,
@@ -445,6 +446,7 @@ export const EVENT_RULES = object({
  */
 export type EventRulesBody = TypeOf<typeof EVENT_RULES>;
 
+const BEACON_TEXT = text({ minLength: 1, maxLength: BEACON_LENGTH_MAX, format: "line" });
 export const ADMISSION = object({
   opensAt: LOCAL_DATE_TIME,
   perMinute: integer({ minimum: 1, maximum: INVITED_PER_MINUTE_MAX }),
@@ -453,13 +455,18 @@ export const ADMISSION = object({
   insideSeconds: optional(integer({ minimum: 5, maximum: INSIDE_SECONDS_MAX })),
   seatsPerVisitor: optional(integer({ minimum: 1, maximum: OBJECTS_PER_REQUEST_MAX })),
   draw: OPTIONAL_FLAG,
+  /** A public text that decides the draw as well; it comes to exist at the opening. */
+  beacon: optional(object({ name: BEACON_TEXT, value: optional(BEACON_TEXT) })),
   paused: OPTIONAL_FLAG,
   exemptHoldTypes: optional(
     list(text({ minLength: 1, ...HOLD_TYPE_LIMITS }), { maxItems: HOLD_TYPES_MAX }),
   ),
   shop: optional(text({ minLength: 1, maxLength: URL_LENGTH_MAX, format: "line" })),
 });
-/** The settings of a door: all of them. Those that are left out get their defaults. */
+/**
+ * The settings of a door: all of them. Those that are left out get their defaults. A `beacon` is
+ * named before `opensAt`, and gets its value after it.
+ */
 export type AdmissionBody = TypeOf<typeof ADMISSION>;
 
 const HOLD_TYPE = object({

@@ -247,6 +247,14 @@ export interface EventRow {
   readonly channels?: readonly ChannelRow[];
 }
 
+/** A public text that a draw depends on, beside its seed. */
+export interface Beacon {
+  /** Tells the visitors where the text will come from. */
+  readonly name: string;
+  /** Null until the text is known, and for good where it did not come in time. */
+  readonly value: string | null;
+}
+
 /** The settings of a door. */
 export interface DoorRow {
   /** Another door of the same event has another id. */
@@ -259,6 +267,8 @@ export interface DoorRow {
   readonly insideSeconds: number;
   readonly seatsPerVisitor: number | null;
   readonly draw: boolean;
+  /** Absent without one. */
+  readonly beacon?: Beacon;
   readonly paused: boolean;
   readonly exemptHoldTypes: readonly string[];
   /** SHA-256 of the seed, in hexadecimal. */

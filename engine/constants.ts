@@ -87,6 +87,10 @@ export const ADMISSION_LENGTH_MAX = 1_024;
 /** The longest time of an invitation, and of an admission. */
 export const CLAIM_SECONDS_MAX = 3_600;
 export const INSIDE_SECONDS_MAX = 86_400;
+/** After `opensAt` a door waits so long for the value of its beacon. */
+export const BEACON_WAIT_SECONDS = 60;
+/** Characters of the name and of the value of a beacon. */
+export const BEACON_LENGTH_MAX = 255;
 
 /** "No such index": the largest unsigned 32-bit integer. */
 export const NONE = 0xffff_ffff;

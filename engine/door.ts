@@ -4,11 +4,11 @@
  * replay needs neither.
  */
 import { assert } from "./assert.ts";
-import { ADMISSION, type CommandWith } from "./bodies.ts";
-import type { DoorRow, EventRow } from "./catalog.ts";
+import { ADMISSION, type AdmissionBody, type CommandWith } from "./bodies.ts";
+import type { Beacon, DoorRow, EventRow } from "./catalog.ts";
 import { grantChange } from "./catalog/owned.ts";
 import { command, NOT_OWN } from "./command.ts";
-import { NONE, PLACES_WAITING_MAX, VISITORS_MAX } from "./constants.ts";
+import { BEACON_WAIT_SECONDS, NONE, PLACES_WAITING_MAX, VISITORS_MAX } from "./constants.ts";
 import { type Door, ENTRY_BYTES, VisitorState } from "./inventory/door.ts";
 import { SeatState } from "./inventory/states.ts";
 import { ownRow } from "./queries/access.ts";
@@ -29,7 +29,7 @@ import {
   refuseInvalid,
   Result,
 } from "./results.ts";
-import { ANYTHING, integer, type Shape, UUID_KEY } from "./schema.ts";
+import { ANYTHING, integer, orNull, type Shape, TEXT, UUID_KEY } from "./schema.ts";
 import { type State, VISITOR_BYTES } from "./state.ts";
 
 const { ENTITY_NOT_FOUND, INVALID_STATUS_TRANSITION, NO_ROOM, VALIDATION_FAILED } = Result;
@@ -63,6 +63,12 @@ function hasIn(
   if (seatsIn[wanted]! > 0) return true;
   for (let area = 0; area < areas.count; area++) if (areas.places(area, wanted) > 0) return true;
   return false;
+}
+
+/** True from the moment on in which a door may open: its time and its beacon have come. */
+export function mayOpen({ opensAtMs, beacon }: DoorRow, timeMs: number): boolean {
+  const isWaited = beacon?.value === null;
+  return timeMs >= opensAtMs + (isWaited ? BEACON_WAIT_SECONDS * 1_000 : 0);
 }
 
 /** The visitor as shown. */
@@ -190,6 +196,8 @@ export const DOOR_COMMANDS = {
         const message = "must be later than now: visitors of a draw join before it";
         errors.push({ field: "opensAt", code: "RANGE", message, rejectedValue: body.opensAt });
       }
+      const beacon = beaconOf(body);
+      errors.push(...beaconErrors(beacon, { draw, opensAtMs, timeMs }));
       if (body.shop !== undefined && body.shop !== null) {
         const message = "must be of an origin in the session configuration, which has none";
         errors.push({ field: "shop", code: "RANGE", message, rejectedValue: body.shop });
@@ -197,13 +205,17 @@ export const DOOR_COMMANDS = {
       const event = ownRow(stored, caller, "event");
       const door = isRefused(event) ? undefined : state.doors.get(event.partition);
       const hasOpened = door !== undefined && (door.isOpen || timeMs >= door.row.opensAtMs);
-      const keepsOpening = own?.opensAtMs === opensAtMs && own.draw === draw;
+      const keepsOpening =
+        own?.opensAtMs === opensAtMs &&
+        own.draw === draw &&
+        keepsBeacon(own.beacon, beacon, door?.isOpen === true);
       if (errors.length > 0 && !(hasOpened && errors[0]!.field === "opensAt")) {
         return refuseInvalid(errors);
       }
       if (isRefused(event)) return event;
       if (hasOpened && !keepsOpening) {
-        const detail = "The door has opened: opensAt and draw no longer change.";
+        const detail =
+          "The time of the door has come: opensAt, draw and the name of its beacon no longer change, nor does a value that was given.";
         return refuse(INVALID_STATUS_TRANSITION, detail);
       }
       const id = own?.id ?? state.catalog.nextId;
@@ -216,6 +228,7 @@ export const DOOR_COMMANDS = {
         insideSeconds: body.insideSeconds ?? 600,
         seatsPerVisitor: body.seatsPerVisitor ?? null,
         draw,
+        ...(beacon === undefined ? {} : { beacon }),
         paused: body.paused ?? false,
         exemptHoldTypes: body.exemptHoldTypes ?? [],
         commitment: own?.commitment ?? state.doorKeys.commitmentOf(id),
@@ -246,12 +259,17 @@ export const DOOR_COMMANDS = {
    * Opens a door whose time has come.
    *
    * @returns INVALID_STATUS_TRANSITION too early, on an open door, and for an order without the
-   * latest visitors.
+   * latest visitors or with another value of the beacon.
    * Cost: O(visitors).
    */
   openDoor: command({
     isInternal: true,
-    members: { eventId: UUID_KEY, order: ANYTHING as Shape<Uint32Array> },
+    members: {
+      eventId: UUID_KEY,
+      order: ANYTHING as Shape<Uint32Array>,
+      /** The value of the beacon behind the order; null for none. */
+      beacon: orNull(TEXT),
+    },
     refusals: [...NOT_OWN, INVALID_STATUS_TRANSITION],
     decide(state, given, timeMs) {
       const own = ownDoor(state, given);
@@ -260,7 +278,8 @@ export const DOOR_COMMANDS = {
       const { row } = door;
       const { order } = given;
       const drawable = row.draw ? door.drawable : 0;
-      if (door.isOpen || timeMs < row.opensAtMs || order.length !== drawable) {
+      const isCurrent = order.length === drawable && given.beacon === (row.beacon?.value ?? null);
+      if (door.isOpen || !mayOpen(row, timeMs) || !isCurrent) {
         return refuse(INVALID_STATUS_TRANSITION, "The door does not open now.");
       }
       assert(isPermutation(order), "an order has everybody once");
@@ -337,6 +356,33 @@ export const DOOR_COMMANDS = {
 };
 
 const NO_ORDER = new Uint32Array(0);
+
+function beaconOf({ beacon }: AdmissionBody): Beacon | undefined {
+  if (beacon === undefined || beacon === null) return undefined;
+  return { name: beacon.name, value: beacon.value ?? null };
+}
+
+/** A value that is known before `opensAt` would let its owner know the draw while visitors join. */
+function beaconErrors(
+  beacon: Beacon | undefined,
+  at: { readonly draw: boolean; readonly opensAtMs: number; readonly timeMs: number },
+): FieldError[] {
+  if (beacon === undefined) return [];
+  if (!at.draw) {
+    const message = "decides a draw, and the door has none: leave it out, or draw";
+    return [{ field: "beacon", code: "CONFLICT", message, rejectedValue: beacon.name }];
+  }
+  if (beacon.value === null || at.timeMs >= at.opensAtMs) return [];
+  const message = "must come to exist at opensAt or later: give the name now, and the value then";
+  return [{ field: "beacon.value", code: "RANGE", message, rejectedValue: beacon.value }];
+}
+
+/** From `opensAt` on the name stays, and until the opening a value may come. */
+function keepsBeacon(own: Beacon | undefined, beacon: Beacon | undefined, isOpen: boolean) {
+  if (own?.name !== beacon?.name) return false;
+  if (own === undefined || own.value === beacon?.value) return true;
+  return own.value === null && !isOpen;
+}
 
 function opening({ doorKeys }: State, doorId: number, order: Uint32Array): DoorStep {
   return { act: DoorAct.OPEN, seed: doorKeys.seedOf(doorId), order };

@@ -66,20 +66,29 @@ export function addDrawCommand(program: Command): void {
     .command("verify-draw")
     .summary("Recompute the draw of a door.")
     .description(
-      "Checks that the published seed is the one that was promised, and that the list of entries " +
-        "is whole; with a visitor, says which place the draw gave to it.",
+      "Checks that the published seed is the one that was promised, that the list of entries is " +
+        "whole and has the published hash, and names the beacon; with a visitor, says which place " +
+        "the draw gave to it; with a status from before, that nothing of it has changed since.",
     )
     .argument("<status>", "file or address of /door/<event>/status")
     .argument("<entries>", "file or address of /door/<event>/entries")
     .argument("[visitor]", "id or entry of a visitor")
+    .option("--seen <file>", "a status of the door that was read before")
     .addHelpText(
       "after",
       "\nExit codes: 0 the draw is right, 1 it is not, 2 usage error, or there is no draw to check.",
     )
-    .action(async (status: string, entries: string, visitor: string | undefined) => {
-      const { verifyDraw } = await import("./door/verify-draw.ts");
-      process.exitCode = await verifyDraw(status, entries, visitor);
-    });
+    .action(
+      async (
+        status: string,
+        entries: string,
+        visitor: string | undefined,
+        { seen }: { readonly seen?: string },
+      ) => {
+        const { verifyDraw } = await import("./door/verify-draw.ts");
+        process.exitCode = await verifyDraw(status, entries, { visitor, seen });
+      },
+    );
 }
 
 function addHistory(program: Command): void {

@@ -20,13 +20,14 @@ import {
 } from "./api/route.ts";
 import type { Admitted } from "./live/live.ts";
 import type { CommandFront, KeyedRequest, KeyedRequests } from "./commands/decider.ts";
-import { type Match, refuseRoute, Router } from "./api/router.ts";
+import { type Match, preflightOf, refuseRoute, Router } from "./api/router.ts";
 import type { Services } from "./api/services.ts";
 import { asSent, bodyChecksOf, findUnknown, readBody, refuseHead } from "./api/validate.ts";
 import { Access, identify, refuseAway, refuseRotated } from "./auth/access.ts";
 import {
   type Answer,
   CLIENT_GONE,
+  forAnyOrigin,
   FrontResult,
   jsonAnswer,
   layoutPutAnswer,
@@ -204,7 +205,9 @@ export class Dispatch implements Front<Match>, CommandFront {
   /** The answer of a request, which is stored under its key. */
   #shown(exchange: Exchange<Match>, handled: Handled): Answer {
     const { first } = exchange;
-    const answer = isRefused(handled) ? this.#refusal(handled, exchange) : handled;
+    const answer = isRefused(handled)
+      ? this.#refusal(handled, exchange)
+      : forOrigin(exchange.found!.route, handled);
     // Such a request does not use up its key: the client may send it again, corrected.
     const isRepeatable = isRefused(handled) && REPEATABLE.has(handled.refused);
     if (first !== null && !isRepeatable) this.keyed.store(first, answer);
@@ -238,13 +241,16 @@ export class Dispatch implements Front<Match>, CommandFront {
 
   #refusal(problem: Problem, { found, path, query }: Exchange<Match>): Answer {
     const route = found?.route;
-    return this.#problem(problem, route?.problemPath?.(query) ?? path, route);
+    const answer = this.#problem(problem, route?.problemPath?.(query) ?? path, route);
+    return forOrigin(route, answer);
   }
 
   #run(exchange: Exchange<Match>): Handled | Promise<Handled> {
     const match = exchange.found!;
     const { route } = match;
-    if (route === undefined) return missingPage(exchange) ?? refuseRoute(match);
+    if (route === undefined) {
+      return preflightOf(match, exchange.method) ?? missingPage(exchange) ?? refuseRoute(match);
+    }
     const services = this.#services;
     const admitted = this.#admit(match, exchange);
     if (isRefused(admitted)) return admitted;
@@ -411,6 +417,10 @@ export class Dispatch implements Front<Match>, CommandFront {
     this.#log.error({ err: error, requestId, method, path: withoutKeys(path) }, "unexpected error");
     return { refused: FrontResult.INTERNAL_ERROR, detail: "An unexpected error occurred." };
   }
+}
+
+function forOrigin(route: Route | undefined, shown: Answer): Answer {
+  return route?.isShared === true ? forAnyOrigin(shown) : shown;
 }
 
 function isStrict({ prefer, found }: Exchange<Match>): boolean {

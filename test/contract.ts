@@ -57,9 +57,9 @@ POST ${V2}/events/{id}/admission/visitors 200 201 400 403 404 429
 GET ${V2}/events/{id}/admission/visitors/{visitor} ${READ}
 POST ${V2}/events/{id}/admission/visitors/{visitor}/enter ${CHANGE} 409
 DELETE ${V2}/events/{id}/admission/visitors/{visitor} 204 400 403 404
-GET /door/{eventId} 200 400 404 429
-GET /door/{eventId}/status 200 400 404 429
-GET /door/{eventId}/entries 200 400 404 409 429
+GET /door/{eventId} 200 304 400 404 429
+GET /door/{eventId}/status 200 304 400 404 429
+GET /door/{eventId}/entries 200 304 400 404 409 429
 GET /door/{eventId}/visitors/{visitor} 200 400 404 429
 POST /door/{eventId}/visitors/{visitor}/enter 200 400 404 409 429
 DELETE /door/{eventId}/visitors/{visitor} 204 400 404 429

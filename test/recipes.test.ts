@@ -81,6 +81,7 @@ const RUN_HERE = [
   "door.md 2",
   "door.md 3",
   "door.md 4",
+  "door.md 5",
   "holds.md 1",
   "holds.md 2",
   "holds.md 3",
@@ -480,6 +481,22 @@ test("the recipes of the door → a visitor is drawn, enters and locks; the draw
   expect(await reader.book("lock", lock)).toBe(true);
   const verify = `VISITOR=${visitor}\nPATH=${DIST}:$PATH\n${reader.block("door.md 4")}`;
   expect(await reader.shell(tools + verify)).toMatch(/\b1\b/);
+
+  const admission = `${reader.url}/api/private/v2.0/events/${reader.event}/admission`;
+  const headers = { "X-API-Key": reader.key, "Content-Type": "application/json" };
+  expect((await fetch(admission, { method: "DELETE", headers })).status).toBe(204);
+  const soon = new Date(Date.now() + 2_000).toISOString().slice(0, 19);
+  const fulfil = tools + reader.block("door.md 5").replace("2030-05-01T08:00:00", soon);
+  const [, settings = ""] = /-d '(.*)'/.exec(fulfil) ?? [];
+  const body = settings.replace(/,"value":"[^"]*"/, "");
+  expect((await fetch(admission, { method: "PUT", headers, body })).status).toBe(201);
+  await vi.waitUntil(
+    async () => {
+      const { state } = JSON.parse(await reader.shell(fulfil)) as { state?: string };
+      return state === "open";
+    },
+    { timeout: 20_000, interval: 200 },
+  );
 });
 
 test("the receiver of the guide → takes signed deliveries, refuses others and old ones", async () => {

@@ -90,6 +90,7 @@ export const EVENT_RULES = object({
 const DOOR_STATE = oneOf(["before", "open", "paused", "soldout"]);
 const DOOR_COUNTS = { joined: COUNT, drawn: COUNT, serving: COUNT };
 /** The settings of a door, and how it stands. */
+const BEACON = object({ name: TEXT, value: TEXT_OR_NULL });
 export const DOOR = object({
   opensAt: TEXT,
   perMinute: COUNT,
@@ -98,6 +99,7 @@ export const DOOR = object({
   insideSeconds: COUNT,
   seatsPerVisitor: COUNT_OR_NULL,
   draw: BOOLEAN,
+  beacon: orNull(BEACON),
   paused: BOOLEAN,
   exemptHoldTypes: list(TEXT),
   shop: TEXT_OR_NULL,
@@ -119,8 +121,10 @@ export const DOOR_STATUS = object({
   now: TEXT,
   opensAt: TEXT,
   draw: BOOLEAN,
+  beacon: orNull(BEACON),
   perMinute: COUNT,
   ...DOOR_COUNTS,
+  joinedHash: TEXT_OR_NULL,
   commitment: TEXT,
   seed: TEXT_OR_NULL,
 });

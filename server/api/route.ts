@@ -72,6 +72,10 @@ export interface RouteBase {
   readonly hasVersion?: boolean;
   /** A change is refused unless `If-Match` names the stored version. */
   readonly takesIfMatch?: boolean;
+  /** Answers 304 where `If-None-Match` names what the client would get. */
+  readonly takesIfNoneMatch?: boolean;
+  /** Pages of every origin may call it, also after a preflight (CORS). */
+  readonly isShared?: boolean;
   /** Takes `Prefer: return=representation`. */
   readonly takesPrefer?: boolean;
   /** Reads history, which an organization that moves leaves behind. */

@@ -8,7 +8,7 @@ import {
 } from "../../engine/commands.ts";
 import { isGranted, Result } from "../../engine/results.ts";
 import { type Members, type Shape, shapeOf, UUID, UUID_KEY } from "../../engine/schema.ts";
-import { type Answer, FrontResult, type Problem, REPLIES } from "../http/answers.ts";
+import { type Answer, FrontResult, preflight, type Problem, REPLIES } from "../http/answers.ts";
 import type { Found } from "../http/front.ts";
 import {
   type Endpoint,
@@ -35,6 +35,7 @@ const NOT_FOUND: Match = {
   route: undefined,
   checks: checksOf({}),
   methods: [],
+  isShared: false,
   params: {},
   bodyBytesMax: BODY_BYTES.keys,
 };
@@ -88,11 +89,17 @@ function match({ routes }: Node, method: string, values: readonly string[]): Mat
   if (found === undefined) {
     const methods = [...routes.keys()].map((name) => name.toUpperCase());
     if (routes.has("get")) methods.push("HEAD");
-    return { ...NOT_FOUND, methods };
+    const isShared = [...routes.values()].some(({ route: row }) => row!.isShared === true);
+    return { ...NOT_FOUND, methods, isShared };
   }
   if (values.length === 0) return found;
   const names = namesIn(found.route!.path);
   return { ...found, params: Object.fromEntries(names.map((name, i) => [name, values[i]!])) };
+}
+
+/** The answer to a browser that asks before the call of a page; null for any other request. */
+export function preflightOf({ methods, isShared }: Match, method: string): Answer | null {
+  return isShared && method === "options" ? preflight([...methods, "OPTIONS"]) : null;
 }
 
 /** Why a match without a route is refused. */
@@ -139,6 +146,8 @@ export interface Match extends Found {
   readonly checks: RouteChecks;
   /** The methods that the path has, in capitals, when the requested one is not among them. */
   readonly methods: readonly string[];
+  /** True where pages of every origin may use these. */
+  readonly isShared: boolean;
   /** Raw path parameters by their name in the route. */
   readonly params: Readonly<Record<string, string>>;
 }

@@ -125,6 +125,7 @@ function refined(base: string, properties: object): object {
 }
 
 const JSON_MEDIA = "application/json";
+const UNCHANGED = "The answer that `If-None-Match` names is still right.";
 const KIBIBYTE = 1_024;
 const AUTH_TAG = "Login";
 
@@ -259,6 +260,7 @@ class OperationMaker {
       ...inQuery,
       ...(takesIdempotencyKey(route) ? [key] : []),
       ...(route.takesIfMatch === true ? [{ $ref: "#/components/parameters/IfMatch" }] : []),
+      ...(route.takesIfNoneMatch === true ? [{ $ref: "#/components/parameters/IfNoneMatch" }] : []),
       ...(canBeStrict(route) ? [{ $ref: `#/components/parameters/${prefer}` }] : []),
     ];
   }
@@ -292,7 +294,7 @@ class OperationMaker {
         ...(route.hasSequence === true ? headerOf("X-Sequence") : {}),
         ...(route.hasVersion === true ? headerOf("ETag") : {}),
       };
-      const facts = { description: text.success, headers };
+      const facts = { description: status === "304" ? UNCHANGED : text.success, headers };
       if (shape === null) return [status, facts] as const;
       const examples = examplesOf(granted, ({ answer }) => answer);
       const others = Object.entries(route.otherMedia ?? {}).map(([other, example]) => {

@@ -3,16 +3,17 @@
  * visitors. The keys of a draw are made as visitors join, so that the opening itself takes a
  * fraction of a second, in slices.
  */
+import { createHash } from "node:crypto";
 import type { Caller } from "../../engine/bodies.ts";
 import type { EventRow } from "../../engine/catalog.ts";
-import { doorStateOf, visitorFacts } from "../../engine/door.ts";
+import { doorStateOf, mayOpen, visitorFacts } from "../../engine/door.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Door } from "../../engine/inventory/door.ts";
 import { ActorKind } from "../../engine/records.ts";
 import { isGranted } from "../../engine/results.ts";
 import { TokenBuckets } from "../http/limits.ts";
 import { localDateTime } from "../http/json.ts";
-import { Draw } from "./draw.ts";
+import { Draw, EntryChain } from "./draw.ts";
 import { DoorSecrets, entryOf } from "./keys.ts";
 
 /** Each second of a rate has its turn, and an end is swept well within a second. */
@@ -29,11 +30,16 @@ const ENTRIES_MS = 60_000;
 /** An entry in hexadecimal, and the end of its line. */
 const LINE_BYTES = 33;
 const LINES_PER_STEP = 2_048;
+/** Entries that a status takes into its hash in one piece: those of a few milliseconds. */
+const CHAINED_AT_ONCE = 2_048;
+const TAG_LENGTH = 22;
 
-interface KeptStatus {
+export interface KeptStatus {
   readonly atMs: number;
   readonly isOpen: boolean;
   readonly body: string;
+  /** Of the body, for caches. */
+  readonly tag: string;
 }
 
 export class Doors {
@@ -43,6 +49,7 @@ export class Doors {
   readonly #draws = new Map<number, Draw>();
   /** By id of the door. */
   readonly #statuses = new Map<number, KeptStatus>();
+  readonly #chains = new Map<number, EntryChain>();
   readonly #entries = new Map<
     number,
     { readonly lines: Promise<Buffer>; readonly readMs: number }
@@ -89,18 +96,21 @@ export class Doors {
     const { state } = this.#engine;
     const nowMs = this.#engine.nowMs();
     return [...state.doors].flatMap(([partition, door]) => {
-      const isDue = !door.isOpen && nowMs >= door.row.opensAtMs && !this.#opening.has(door.id);
+      const isDue = !door.isOpen && mayOpen(door.row, nowMs) && !this.#opening.has(door.id);
       return isDue ? [state.catalog.eventOf(partition)!] : [];
     });
   }
 
-  /** Makes keys of draws to come, as long as a slice lasts. */
+  /** Makes keys and hashes of draws to come, as long as a slice lasts. */
   #prepare(): void {
     const endMs = performance.now() + AHEAD_MS;
     const living = new Set<number>();
     for (const door of this.#engine.state.doors.values()) {
       living.add(door.id);
-      if (door.isOpen || !door.row.draw) continue;
+      if (!door.row.draw) continue;
+      const chained = this.#chainOf(door).follow(door.drawable);
+      while (performance.now() < endMs && chained.next().done !== true);
+      if (door.isOpen || door.row.beacon !== undefined) continue;
       const steps = this.#drawOf(door).prepare(door.drawable);
       while (performance.now() < endMs && steps.next().done !== true);
     }
@@ -110,15 +120,25 @@ export class Doors {
     }
     for (const id of this.#draws.keys()) if (!living.has(id)) this.#draws.delete(id);
     for (const id of this.#statuses.keys()) if (!living.has(id)) this.#statuses.delete(id);
+    for (const id of this.#chains.keys()) if (!living.has(id)) this.#chains.delete(id);
   }
 
   #drawOf(door: Door): Draw {
-    let draw = this.#draws.get(door.id);
-    if (draw === undefined) {
-      const entryAt = (visitor: number) => door.entryOf(visitor);
-      this.#draws.set(door.id, (draw = new Draw(this.secrets.seedOf(door.id), entryAt)));
-    }
+    const beacon = door.row.beacon?.value ?? null;
+    const known = this.#draws.get(door.id);
+    if (known?.beacon === beacon) return known;
+    const entryAt = (visitor: number) => door.entryOf(visitor);
+    const draw = new Draw(this.secrets.seedOf(door.id), entryAt, beacon);
+    this.#draws.set(door.id, draw);
     return draw;
+  }
+
+  #chainOf(door: Door): EntryChain {
+    const known = this.#chains.get(door.id);
+    if (known !== undefined) return known;
+    const chain = new EntryChain((visitor) => door.entryOf(visitor));
+    this.#chains.set(door.id, chain);
+    return chain;
   }
 
   async #open(event: EventRow): Promise<void> {
@@ -127,10 +147,14 @@ export class Doors {
     this.#opening.add(id);
     try {
       const count = door.row.draw ? door.drawable : 0;
-      const order = await inShortSlices(this.#drawOf(door).order(count));
+      const draw = this.#drawOf(door);
+      const { beacon } = draw;
+      const order = await inShortSlices(draw.order(count));
       const caller = callerOf(this.#engine, event);
-      // Refused if the door is gone, or the log takes nothing now: then the next tick tries again.
-      const opened = this.#engine.submit({ kind: "openDoor", caller, eventId: event.id, order });
+      const facts = { caller, eventId: event.id, order, beacon };
+      // Refused if the door is gone, its beacon came meanwhile, or the log takes nothing now: then
+      // the next tick tries again.
+      const opened = this.#engine.submit({ kind: "openDoor", ...facts });
       if (isGranted(opened)) this.#draws.delete(id);
     } finally {
       this.#opening.delete(id);
@@ -142,16 +166,38 @@ export class Doors {
     return this.#budget.take("visitors", VISITOR_CALLS_PER_SECOND, this.#engine.nowMs());
   }
 
-  /** The status for everybody, as JSON; the same bytes for half a second. */
-  status(event: EventRow, door: Door): string {
+  /**
+   * The status for everybody, as JSON; the same bytes for half a second.
+   *
+   * @returns A promise after a start with many visitors, until their entries are hashed; null for a
+   * door that has gone meanwhile.
+   */
+  status(event: EventRow, door: Door): KeptStatus | Promise<KeptStatus | null> {
     const nowMs = this.#engine.nowMs();
     const known = this.#statuses.get(door.id);
     const { isOpen } = door;
     const isFresh = known?.isOpen === isOpen && nowMs - known.atMs < STATUS_MS;
-    if (isFresh) return known.body;
-    const body = JSON.stringify(statusView(this.#engine, event, door));
-    this.#statuses.set(door.id, { atMs: nowMs, isOpen, body });
-    return body;
+    if (isFresh) return known;
+    if (!door.row.draw) return this.#keepStatus(event, door, null);
+    const chain = this.#chainOf(door);
+    const steps = chain.follow(door.drawable);
+    if (door.drawable - chain.count > CHAINED_AT_ONCE) {
+      return inShortSlices(steps).then(() => {
+        const isThere = this.#engine.state.doors.get(event.partition) === door;
+        return isThere ? this.status(event, door) : null;
+      });
+    }
+    while (steps.next().done !== true);
+    return this.#keepStatus(event, door, chain.hash);
+  }
+
+  #keepStatus(event: EventRow, door: Door, joinedHash: string | null): KeptStatus {
+    const { isOpen } = door;
+    const body = JSON.stringify(statusView(this.#engine, event, door, joinedHash));
+    const tag = createHash("sha256").update(body).digest("base64url").slice(0, TAG_LENGTH);
+    const kept = { atMs: this.#engine.nowMs(), isOpen, body, tag };
+    this.#statuses.set(door.id, kept);
+    return kept;
   }
 
   /**
@@ -201,7 +247,7 @@ export class Doors {
 }
 
 /** The door as shown to everybody. */
-function statusView(engine: Engine, event: EventRow, door: Door) {
+function statusView(engine: Engine, event: EventRow, door: Door, joinedHash: string | null) {
   const { row, drawn, serving } = door;
   return {
     eventId: event.id,
@@ -210,8 +256,10 @@ function statusView(engine: Engine, event: EventRow, door: Door) {
     now: localDateTime(engine.nowMs()),
     opensAt: localDateTime(row.opensAtMs),
     draw: row.draw,
+    beacon: row.beacon ?? null,
     perMinute: row.perMinute,
     joined: door.count,
+    joinedHash,
     drawn,
     serving,
     commitment: row.commitment,
@@ -221,7 +269,7 @@ function statusView(engine: Engine, event: EventRow, door: Door) {
 
 /** The door as shown to the organization. */
 export function admissionView(engine: Engine, { secrets }: Doors, event: EventRow, door: Door) {
-  const { id: _id, opensAtMs, commitment, exemptHoldTypes, ...settings } = door.row;
+  const { id: _id, opensAtMs, commitment, exemptHoldTypes, beacon = null, ...settings } = door.row;
   const [waiting, invited, inside, gone] = door.visitorsIn;
   const { perMinute, maxInside, claimSeconds, insideSeconds, seatsPerVisitor, draw, paused } =
     settings;
@@ -233,6 +281,7 @@ export function admissionView(engine: Engine, { secrets }: Doors, event: EventRo
     insideSeconds,
     seatsPerVisitor,
     draw,
+    beacon,
     paused,
     exemptHoldTypes,
     shop: null,

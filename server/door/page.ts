@@ -1,7 +1,7 @@
 /** The page of a door: one file for all events, without any address outside. */
 import { createHash } from "node:crypto";
 import { NO_SNIFF, readPackageFile } from "../docs/package-files.ts";
-import type { Answer } from "../http/answers.ts";
+import { type Answer, withTag } from "../http/answers.ts";
 
 const FILE = "server/door/page.html";
 let made: Answer | undefined;
@@ -20,7 +20,8 @@ function makePage(): Answer {
     ["Cache-Control", "public, max-age=60"],
     ["Content-Security-Policy", policyOf(body)],
   ] as const;
-  return { status: 200, type: "text/html; charset=utf-8", body, headers };
+  const shown = { status: 200, type: "text/html; charset=utf-8", body, headers };
+  return withTag(shown, createHash("sha256").update(body).digest("base64url"));
 }
 
 /** Only the style and the script that the page has itself. */

@@ -3,17 +3,31 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { drain } from "../../engine/inventory/steps.ts";
 import { UsageError } from "../program.ts";
-import { Draw } from "./draw.ts";
+import { Draw, EntryChain } from "./draw.ts";
 import { entryOf } from "./keys.ts";
 
 const SEED = /^[0-9a-f]{64}$/;
 const ENTRY = /^[0-9a-f]{32}$/;
 
 interface Status {
+  readonly eventId?: unknown;
+  readonly now?: unknown;
+  readonly opensAt?: unknown;
   readonly draw?: unknown;
+  readonly beacon?: { readonly name?: unknown; readonly value?: unknown } | null;
+  readonly joined?: unknown;
   readonly drawn?: unknown;
+  readonly joinedHash?: unknown;
   readonly commitment?: unknown;
   readonly seed?: unknown;
+}
+
+/** What is checked beside the draw itself. */
+interface Question {
+  /** A visitor's id, or its entry. */
+  readonly visitor?: string | undefined;
+  /** A status that was read before, JSON. */
+  readonly seen?: string | undefined;
 }
 
 /** The outcome, as lines for a person. */
@@ -33,11 +47,15 @@ async function textOf(source: string): Promise<string> {
 /**
  * @param status - The status of the door, JSON.
  * @param entries - The drawn entries, one a line.
- * @param visitor - A visitor's id, or its entry.
  * @throws UsageError for a door without a draw, or before its opening.
  */
-export function judgeDraw(status: string, entries: string, visitor?: string): Verdict {
-  const { draw, drawn, commitment, seed } = statusOf(status);
+export function judgeDraw(
+  status: string,
+  entries: string,
+  { visitor, seen }: Question = {},
+): Verdict {
+  const now = statusOf(status);
+  const { draw, drawn, commitment, seed } = now;
   if (draw !== true) throw new UsageError("the door has no draw: its places go by arrival");
   if (typeof seed !== "string" || !SEED.test(seed)) {
     throw new UsageError("the status has no seed: the draw is published at the opening");
@@ -63,16 +81,58 @@ export function judgeDraw(status: string, entries: string, visitor?: string): Ve
     `All ${listed.length} drawn entries are listed, each once.`,
     `The list is not that of the draw: it has ${listed.length} lines for ${String(drawn)} entries.`,
   );
-  if (visitor === undefined || !isWhole) return { isRight, lines };
+  const entryAt = (i: number) => Buffer.from(listed[i]!, "hex");
+  const beacon = now.beacon ?? null;
+  const value = typeof beacon?.value === "string" ? beacon.value : null;
+  if (beacon !== null) {
+    say(
+      value !== null,
+      `The beacon "${String(beacon.name)}" has the value "${String(value)}": compare it with its source.`,
+      `The beacon "${String(beacon.name)}" did not come in time: the seed alone has drawn.`,
+    );
+  }
+  if (!isWhole) return { isRight, lines };
+  const chain = new EntryChain(entryAt);
+  if (seen !== undefined) judgeSeen(statusOf(seen), now, chain, say);
+  drain(chain.follow(listed.length));
+  say(
+    chain.hash === now.joinedHash,
+    "The list is the one whose hash the status has.",
+    `The list is not the one whose hash the status has: its hash is ${chain.hash}.`,
+  );
+  if (visitor === undefined) return { isRight, lines };
   const entry = ENTRY.test(visitor) ? visitor : entryOf(visitor).toString("hex");
   const index = listed.indexOf(entry);
-  const order = drain(new Draw(bytes, (i) => Buffer.from(listed[i]!, "hex")).order(listed.length));
+  const order = drain(new Draw(bytes, entryAt, value).order(listed.length));
   say(
     index !== -1,
     `The entry ${entry} has place ${order.indexOf(index) + 1} of ${listed.length}.`,
     `The entry ${entry} was not drawn: it joined after the opening, or at another door.`,
   );
   return { isRight, lines };
+}
+
+type Say = (isTrue: boolean, yes: string, no: string) => void;
+
+/** Compares an earlier status with what was published at the opening. @param chain - A new one. */
+function judgeSeen(seen: Status, now: Status, chain: EntryChain, say: Say): void {
+  const { joined, joinedHash } = seen;
+  if (seen.eventId !== now.eventId) throw new UsageError("--seen is the status of another event");
+  say(
+    seen.commitment === now.commitment && seen.beacon?.name === now.beacon?.name,
+    "The commitment and the name of the beacon are those that were seen.",
+    "The door is another one than was seen: its commitment or the name of its beacon has changed.",
+  );
+  // From opensAt on the draw is complete, and who joins is counted beside it.
+  const isComplete = String(seen.now) >= String(seen.opensAt);
+  const count = Number(isComplete ? now.drawn : joined);
+  const isThere = Number.isInteger(count) && count <= Number(now.drawn);
+  if (isThere) drain(chain.follow(count));
+  say(
+    isThere && chain.hash === joinedHash,
+    `The first ${count} entries are those that were seen.`,
+    `The first ${count} entries are not those that were seen.`,
+  );
 }
 
 function statusOf(text: string): Status {
@@ -87,10 +147,14 @@ function statusOf(text: string): Status {
 export async function verifyDraw(
   status: string,
   entries: string,
-  visitor: string | undefined,
+  { visitor, seen }: Question,
 ): Promise<number> {
-  const [statusText, entryText] = await Promise.all([textOf(status), textOf(entries)]);
-  const { isRight, lines } = judgeDraw(statusText, entryText, visitor);
+  const [statusText, entryText, seenText] = await Promise.all([
+    textOf(status),
+    textOf(entries),
+    seen === undefined ? undefined : textOf(seen),
+  ]);
+  const { isRight, lines } = judgeDraw(statusText, entryText, { visitor, seen: seenText });
   process.stdout.write(lines.map((line) => `${line}\n`).join(""));
   return isRight ? 0 : 1;
 }

@@ -49,6 +49,7 @@ function headersOf(exchange: Exchange): Record<string, string | string[]> {
     "content-encoding": exchange.contentEncoding,
     prefer: exchange.prefer,
     "if-match": exchange.ifMatch,
+    "if-none-match": exchange.ifNoneMatch,
     accept: exchange.accept,
     "accept-encoding": exchange.acceptEncoding,
     "last-event-id": exchange.lastEventId,

@@ -187,6 +187,28 @@ export function withVersion(shown: Answer, version: number): Answer {
   return { ...shown, headers: [...shown.headers, ["ETag", `"v${version}"`]] };
 }
 
+/** @param tag - Of a body that is always the same: letters, digits, `-` and `_`. */
+export function withTag(shown: Answer, tag: string): Answer {
+  return { ...shown, headers: [...shown.headers, ["ETag", `"${tag}"`]] };
+}
+
+/**
+ * @param head - Of the request.
+ * @returns 304 in place of an answer that the client has, by weak comparison (RFC 9110).
+ */
+export function unlessKnown(
+  shown: Answer,
+  { ifNoneMatch = "" }: { readonly ifNoneMatch?: string },
+): Answer {
+  if (ifNoneMatch === "") return shown;
+  const own = shown.headers.find(([name]) => name === "ETag")?.[1];
+  const isKnown = ifNoneMatch.split(",").some((listed) => {
+    const tag = listed.trim();
+    return tag === "*" || tag.replace(/^W\//, "") === own;
+  });
+  return isKnown ? { ...shown, status: 304, type: "", body: "" } : shown;
+}
+
 const LISTED_TAG = /^(W\/)?"([^"]*)"$/;
 
 /**
@@ -232,6 +254,28 @@ export function eventStream(following: SocketHandler): Answer {
   // nginx would keep the events back until its buffer is full.
   const headers = [...SAFE_HEADERS, ["X-Accel-Buffering", "no"]] as const;
   return { status: 200, type: "text/event-stream", body: "", headers, following };
+}
+
+/** Pages of every origin may read it: there is no cookie, and what is secret is in the path. */
+const ANY_ORIGIN: Answer["headers"] = [
+  ["Access-Control-Allow-Origin", "*"],
+  ["Access-Control-Expose-Headers", "ETag, Retry-After"],
+];
+
+export function forAnyOrigin(shown: Answer): Answer {
+  return { ...shown, headers: [...shown.headers, ...ANY_ORIGIN] };
+}
+
+const PREFLIGHT_SECONDS = 86_400;
+
+/** @param methods - In capitals: a page of any origin may use them. */
+export function preflight(methods: readonly string[]): Answer {
+  const headers = [
+    ["Access-Control-Allow-Methods", methods.join(", ")],
+    ["Access-Control-Allow-Headers", "*"],
+    ["Access-Control-Max-Age", String(PREFLIGHT_SECONDS)],
+  ] as const;
+  return forAnyOrigin({ ...NO_CONTENT, headers });
 }
 
 export const HEALTHY = answer(200, { status: "ok" });

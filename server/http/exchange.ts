@@ -82,12 +82,12 @@ function writeAnswer(socket: AnswerSocket, answer: Answer, outgoing: Outgoing): 
   writeHead(socket, answer, isLast);
   if (answerId !== "") socket.writeHeader(REQUEST_ID_NAME, answerId);
   if (isLast && endLast(socket, answer, outgoing)) return null;
-  if (method === "head" && status !== 204) {
+  if (method === "head" && !hasNoBody(status)) {
     socket.writeHeader("Content-Length", String(answer.length ?? lengthOf(answer.body)));
     socket.endWithoutBody();
     return null;
   }
-  if (status === 204) {
+  if (hasNoBody(status)) {
     socket.endWithoutBody();
     return null;
   }
@@ -120,13 +120,17 @@ function endLast(
     return false;
   }
   const isHead = method === "head";
-  if (isCutOff || (!isHead && status !== 204 && body.length <= SHORT_LENGTH_MAX)) {
+  if (isCutOff || (!isHead && !hasNoBody(status) && body.length <= SHORT_LENGTH_MAX)) {
     socket.end(isHead ? "" : asciiOrBytes(body), true);
     return true;
   }
   socket.pause();
   socket.writeHeader("Connection", "close");
   return false;
+}
+
+function hasNoBody(status: number): boolean {
+  return status === 204 || status === 304;
 }
 
 /** Writes status and headers. */
@@ -502,6 +506,8 @@ export class HttpExchange extends Exchange implements Transfer {
           // Paths without a key do not refuse a repetition: it must not identify anybody there.
           this.authorization = this.#takeOnce(Once.AUTHORIZATION, name) ? value : "";
         } else if (name === "last-event-id") this.lastEventId = value;
+        else if (name === "if-none-match")
+          this.ifNoneMatch = this.ifNoneMatch === "" ? value : `${this.ifNoneMatch},${value}`;
         break;
       case 14:
         if (name === "content-length") this.#takeLength(value);
@@ -575,7 +581,8 @@ export class HttpExchange extends Exchange implements Transfer {
    * nothing are limited; a 204 is the answer to a change, of which each takes a write of the log.
    */
   #isUnmeasured(): boolean {
-    return this.method === "head" || this.answer!.status === 302;
+    const { status } = this.answer!;
+    return this.method === "head" || status === 302 || status === 304 || this.method === "options";
   }
 
   /** Two lengths are refused even if they are equal. The library takes an empty one for none. */

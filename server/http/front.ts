@@ -28,6 +28,8 @@ export interface Request extends WaitingClient {
   readonly idempotencyKey: string | null;
   readonly prefer: string;
   readonly ifMatch: string;
+  /** Absent in a request that did not come over HTTP. */
+  readonly ifNoneMatch?: string;
   /** The name of a header that came twice, of those above; empty when none did. */
   readonly repeatedHeader: string;
   /** The headers that live answers look at; empty when they are missing. */
@@ -106,6 +108,7 @@ export abstract class Exchange<F extends Found = Found> implements Request {
   idempotencyKey: string | null = null;
   prefer = "";
   ifMatch = "";
+  ifNoneMatch = "";
   repeatedHeader = "";
   accept = "";
   acceptEncoding = "";
@@ -202,6 +205,7 @@ export abstract class Exchange<F extends Found = Found> implements Request {
     this.idempotencyKey = null;
     this.prefer = "";
     this.ifMatch = "";
+    this.ifNoneMatch = "";
     this.repeatedHeader = "";
     this.accept = "";
     this.acceptEncoding = "";

@@ -1,5 +1,4 @@
 /** The door of an event: its settings, its visitors, and its public side. */
-import { createHash } from "node:crypto";
 import { ADMISSION, type Caller } from "../../engine/bodies.ts";
 import type { EventRow } from "../../engine/catalog.ts";
 import { NAME_LENGTH_MAX, NONE } from "../../engine/constants.ts";
@@ -11,7 +10,7 @@ import { type Context, type Handled, type Route, route } from "../api/route.ts";
 import { problemsOf } from "../api/router.ts";
 import { Access } from "../auth/access.ts";
 import { doorPage } from "../door/page.ts";
-import { admissionView, callerOf } from "../door/doors.ts";
+import { admissionView, callerOf, type KeptStatus } from "../door/doors.ts";
 import { entryOf } from "../door/keys.ts";
 import {
   type Answer,
@@ -20,12 +19,16 @@ import {
   NO_CONTENT,
   page,
   type Problem,
+  unlessKnown,
+  withTag,
 } from "../http/answers.ts";
+import { NO_SNIFF } from "../docs/package-files.ts";
 import { momentMs } from "../http/json.ts";
 import { readEvent, UUID_ID } from "./handling.ts";
 
 const BASE = { tag: "Admission", access: Access.ORGANIZATION, durable: true };
-const PUBLIC = { tag: "Door", access: Access.PUBLIC, durable: true };
+const PUBLIC = { tag: "Door", access: Access.PUBLIC, durable: true, isShared: true };
+const TAGGED = { hasVersion: true, takesIfNoneMatch: true };
 const ADMISSION_PATH = "/api/private/v2.0/events/{id}/admission";
 const VISITORS_PATH = `${ADMISSION_PATH}/visitors` as const;
 const DOOR_PATH = "/door/{eventId}";
@@ -113,68 +116,79 @@ export const DOOR_ROUTES: readonly Route[] = [
   }),
 
   route(PUBLIC, `GET ${DOOR_PATH}`, {
+    ...TAGGED,
     params: EVENT_ID,
-    answers: { 200: TEXT },
+    answers: { 200: TEXT, 304: null },
     media: "text/html",
     problems: [400, 404, 429],
     handle: (context) => {
       const found = publicDoor(context);
-      return isRefused(found) ? found : doorPage();
+      return isRefused(found) ? found : unlessKnown(doorPage(), context.head);
     },
   }),
   route(PUBLIC, `GET ${DOOR_PATH}/status`, {
+    ...TAGGED,
     params: EVENT_ID,
-    answers: { 200: DOOR_STATUS },
+    answers: { 200: DOOR_STATUS, 304: null },
     problems: [400, 404, 429],
     handle: (context) => {
       const found = publicDoor(context);
       if (isRefused(found)) return found;
-      const body = context.services.doors.status(found.event, found.door);
-      const tag = createHash("sha256").update(body).digest("base64url").slice(0, TAG_LENGTH);
-      const headers = [...PUBLIC_HEADERS, ["ETag", `"${tag}"`]] as const;
-      return { status: 200, type: "application/json; charset=utf-8", body, headers };
+      const shown = context.services.doors.status(found.event, found.door);
+      if (!(shown instanceof Promise)) return statusAnswer(context, shown);
+      return shown.then((later) => (later === null ? NO_DOOR : statusAnswer(context, later)));
     },
   }),
   route(PUBLIC, `GET ${DOOR_PATH}/entries`, {
+    ...TAGGED,
     params: EVENT_ID,
-    answers: { 200: TEXT },
+    answers: { 200: TEXT, 304: null },
     media: "text/plain",
     problems: [400, 404, 409, 429],
     handle: async (context) => {
       const found = publicDoor(context);
       if (isRefused(found)) return found;
-      if (!found.door.isOpen) return NOT_OPEN;
-      const entries = await context.services.doors.entries(found.door);
-      return { ...page("text/plain; charset=utf-8", entries), headers: ENTRIES_HEADERS };
+      const { door } = found;
+      if (!door.isOpen) return NOT_OPEN;
+      // The entries of a door never change, and neither does what was promised.
+      const known = withTag(NO_ENTRIES, door.row.commitment);
+      const shown = unlessKnown(known, context.head);
+      if (shown.status === 304) return shown;
+      return { ...shown, body: await context.services.doors.entries(door) };
     },
   }),
   route(PUBLIC, `GET ${DOOR_PATH}/visitors/{visitor}`, {
     params: PUBLIC_IDS,
     answers: { 200: DOOR_VISITOR },
     problems: [400, 404, 429],
-    handle: (context) =>
-      shared(withVisitor(context, publicDoor(context), (found) => show(context, found))),
+    handle: (context) => withVisitor(context, publicDoor(context), (found) => show(context, found)),
   }),
   route(PUBLIC, `POST ${DOOR_PATH}/visitors/{visitor}/enter`, {
     params: PUBLIC_IDS,
     answers: { 200: ENTERED_VISITOR },
     problems: [400, 404, 409, 429],
-    handle: (context) => shared(asVisitor(context, enter)),
+    handle: (context) => asVisitor(context, enter),
   }),
   route(PUBLIC, `DELETE ${DOOR_PATH}/visitors/{visitor}`, {
     params: PUBLIC_IDS,
     answers: { 204: null },
     problems: [400, 404, 429],
-    handle: (context) => shared(asVisitor(context, leave)),
+    handle: (context) => asVisitor(context, leave),
   }),
 ];
 
-const TAG_LENGTH = 22;
-const NO_SNIFF = ["X-Content-Type-Options", "nosniff"] as const;
-/** Pages of every origin may read it: there is no cookie, and a visitor's id is its secret. */
-const ANY_ORIGIN = ["Access-Control-Allow-Origin", "*"] as const;
-const PUBLIC_HEADERS = [NO_SNIFF, ["Cache-Control", "public, max-age=1"], ANY_ORIGIN] as const;
-const ENTRIES_HEADERS = [NO_SNIFF, ["Cache-Control", "public, max-age=60"], ANY_ORIGIN] as const;
+/** For caches; no secret is in them. */
+const STATUS_HEADERS = [NO_SNIFF, ["Cache-Control", "public, max-age=1"]] as const;
+const ENTRIES_HEADERS = [NO_SNIFF, ["Cache-Control", "public, max-age=60"]] as const;
+const NO_ENTRIES: Answer = {
+  ...page("text/plain; charset=utf-8", ""),
+  headers: ENTRIES_HEADERS,
+};
+
+function statusAnswer({ head }: Context, { body, tag }: KeptStatus): Answer {
+  const type = "application/json; charset=utf-8";
+  return unlessKnown(withTag({ status: 200, type, body, headers: STATUS_HEADERS }, tag), head);
+}
 
 const NO_DOOR: Problem = {
   refused: Result.ENTITY_NOT_FOUND,
@@ -283,10 +297,4 @@ function leave({ services: { engine }, params }: OfVisitor, eventId: string, cal
   const entry = entryOf(params.visitor);
   const left = engine.submit({ kind: "leaveDoor", caller, eventId, entry });
   return isGranted(left) ? NO_CONTENT : left;
-}
-
-/** Lets pages of any origin read the answer. */
-function shared(handled: Handled): Handled {
-  if (isRefused(handled)) return handled;
-  return { ...handled, headers: [...handled.headers, ANY_ORIGIN] };
 }

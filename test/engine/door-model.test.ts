@@ -60,6 +60,7 @@ class NaiveDoor {
   perMinute = 300;
   maxInside: number | null = null;
   paused = false;
+  beacon: { name: string; value?: string } | null = null;
 
   pass(nowMs: number): void {
     for (const guest of this.guests) {
@@ -70,8 +71,13 @@ class NaiveDoor {
   }
 
   open(seed: Uint8Array, drawn: number, nowMs: number): void {
-    const keyOf = ({ name }: Guest) =>
-      createHmac("sha256", seed).update(entryOf(name).toString("hex")).digest("hex");
+    const more = this.beacon?.value === undefined ? "" : `:${this.beacon.value}`;
+    const keyOf = ({ name }: Guest) => {
+      const entry = entryOf(name).toString("hex");
+      return createHmac("sha256", seed)
+        .update(entry + more)
+        .digest("hex");
+    };
     const order = this.guests.slice(0, drawn).sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
     for (const guest of [...order, ...this.guests.slice(drawn)]) guest.place = this.nextPlace++;
     this.isOpen = true;
@@ -108,9 +114,9 @@ class NaiveDoor {
   }
 }
 
-function settingsOf({ perMinute, maxInside, paused }: NaiveDoor) {
+function settingsOf({ perMinute, maxInside, paused, beacon }: NaiveDoor) {
   const times = { claimSeconds: CLAIM_MS / 1_000, insideSeconds: INSIDE_MS / 1_000 };
-  return { perMinute, maxInside, paused, seatsPerVisitor: QUOTA, ...times };
+  return { perMinute, maxInside, paused, beacon, seatsPerVisitor: QUOTA, ...times };
 }
 
 function play(seed: number): Map<string, number> {
@@ -123,6 +129,7 @@ function play(seed: number): Map<string, number> {
 
   world.must("replaceHoldTypes", caller, { body });
   const model = new NaiveDoor();
+  if (seed % 3 > 0) model.beacon = { name: `beacon ${seed}` };
   world.put(settingsOf(model));
   let drawn = 0;
   const counts = new Map<string, number>();
@@ -226,7 +233,17 @@ function play(seed: number): Map<string, number> {
     clock.timeMs += passed;
     model.pass(clock.timeMs);
     engine.expireAll();
-    if (!model.isOpen && clock.timeMs >= world.opensAtMs) {
+    const isLate = clock.timeMs >= world.opensAtMs + 60_000;
+    const isFulfilled = model.beacon === null || model.beacon.value !== undefined;
+    if (!model.isOpen && clock.timeMs >= world.opensAtMs && !isFulfilled && !isLate) {
+      // Of one in two the value never comes.
+      if (seed % 3 === 1 && below(8) === 0) {
+        model.beacon = { ...model.beacon!, value: `value ${below(1_000)}` };
+        expect(world.put(settingsOf(model)).refused).toBe(Result.OK);
+        count("a beacon came");
+      }
+    } else if (!model.isOpen && clock.timeMs >= world.opensAtMs) {
+      if (!isFulfilled) count("no beacon came");
       world.open();
       model.open(world.door.seed, drawn, clock.timeMs);
     }
@@ -279,6 +296,7 @@ test("random visitors → the naive door and the engine agree after each step", 
     for (const [what, count] of play(seed)) all.set(what, (all.get(what) ?? 0) + count);
   }
   const wanted = ["OK", "SIGNATURE", "EXPIRED", "LEFT", "SESSION", "LOCKED", "VISITOR_LIMIT"];
-  const missing = [...wanted.map((code) => `lock ${code}`), "came back", "entered", "sold"];
+  const others = ["came back", "entered", "sold", "a beacon came", "no beacon came"];
+  const missing = [...wanted.map((code) => `lock ${code}`), ...others];
   expect(missing.filter((what) => !all.has(what))).toEqual([]);
 }, 60_000);

@@ -1,6 +1,6 @@
 /** The door of an event: settings, the draw, invitations at the rate, admissions, and their ends. */
 import { createHash, createHmac } from "node:crypto";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { doorStateOf } from "../../engine/door.ts";
 import { copyPartition, packImage } from "../../engine/inventory/image.ts";
 import { Door } from "../../engine/inventory/door.ts";
@@ -131,13 +131,110 @@ test("openDoor before its time, twice, or with another order → refused", () =>
   const world = new DoorWorld(HALL);
   world.put();
   const { eventId, caller } = world;
-  const open = (order: Uint32Array) => world.submit("openDoor", caller, { eventId, order }).refused;
+  const open = (order: Uint32Array) =>
+    world.submit("openDoor", caller, { eventId, order, beacon: null }).refused;
   expect(open(new Uint32Array(0))).toBe(Result.INVALID_STATUS_TRANSITION);
   world.join("a");
   world.clock.timeMs = world.opensAtMs;
   expect(open(new Uint32Array(0))).toBe(Result.INVALID_STATUS_TRANSITION);
   expect(open(Uint32Array.of(0))).toBe(Result.OK);
   expect(open(Uint32Array.of(0))).toBe(Result.INVALID_STATUS_TRANSITION);
+});
+
+describe("a beacon", () => {
+  const NAME = { name: "drand round 7" };
+  const FULL = { ...NAME, value: "a3c1" };
+  const refusedBy = (world: DoorWorld, body: object) => {
+    const outcome = world.put(body);
+    if (outcome.refused === Result.OK) return "OK";
+    const [error] = outcome.errors;
+    return error === undefined ? outcome.refused : `${error.field} ${error.code}`;
+  };
+
+  test("named before the opening, fulfilled after it → decides the draw beside the seed", () => {
+    const world = new DoorWorld(HALL);
+    world.put({ beacon: { name: "another" } });
+    world.put({ beacon: NAME });
+    for (const name of NAMES) world.join(name);
+    expect(refusedBy(world, { beacon: FULL })).toBe("beacon.value RANGE");
+    world.clock.timeMs = world.opensAtMs;
+    expect(() => world.open()).toThrow(/openDoor was refused/);
+    expect(world.put({ beacon: FULL }).refused).toBe(Result.OK);
+    world.open();
+    const seed = world.keys.seedOf(world.door.id);
+    const keyOf = (name: string) =>
+      createHmac("sha256", seed)
+        .update(`${entryOf(name).toString("hex")}:a3c1`)
+        .digest("hex");
+    const order = [...NAMES].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+    expect(order.map((name) => world.facts(name).place)).toEqual(order.map((_, i) => i + 1));
+    expect(order).not.toEqual(drawn(world, NAMES));
+    expectConsistent(world);
+    expect(replayed(world.journal).doors.get(world.event.partition)!.row.beacon).toEqual(FULL);
+  });
+
+  test("its time has come → the name stays, a value may come once", () => {
+    const world = new DoorWorld(HALL);
+    world.put({ beacon: NAME });
+    world.clock.timeMs = world.opensAtMs;
+    const isFixed = Result.INVALID_STATUS_TRANSITION;
+    for (const beacon of [null, { name: "another" }, { name: "another", value: "a3c1" }]) {
+      expect(refusedBy(world, { beacon })).toBe(isFixed);
+    }
+    expect(world.put({ beacon: NAME, perMinute: 7 }).refused).toBe(Result.OK);
+    expect(world.put({ beacon: FULL }).refused).toBe(Result.OK);
+    for (const beacon of [NAME, { ...NAME, value: "b" }]) {
+      expect(refusedBy(world, { beacon })).toBe(isFixed);
+    }
+    world.open();
+    expect(world.put({ beacon: FULL, perMinute: 9 }).refused).toBe(Result.OK);
+    expect(refusedBy(world, {})).toBe(isFixed);
+  });
+
+  test("a door without one → none is named from its time on", () => {
+    const world = opened();
+    expect(refusedBy(world, { beacon: FULL })).toBe(Result.INVALID_STATUS_TRANSITION);
+  });
+
+  test("no value for a minute → opens with the seed alone, and takes none afterwards", () => {
+    const world = new DoorWorld(HALL);
+    world.put({ beacon: NAME });
+    for (const name of NAMES) world.join(name);
+    const { eventId, caller, door } = world;
+    world.clock.timeMs = world.opensAtMs + MINUTE_MS - 1;
+    const order = world.order();
+    const openBy = (beacon: string | null) =>
+      world.submit("openDoor", caller, { eventId, order, beacon }).refused;
+    expect(openBy(null)).toBe(Result.INVALID_STATUS_TRANSITION);
+    world.join("late");
+    world.clock.timeMs += 1;
+    expect(openBy("a3c1")).toBe(Result.INVALID_STATUS_TRANSITION);
+    expect(openBy(null)).toBe(Result.OK);
+    expect(door.isOpen).toBe(true);
+    expect(world.facts("late").place).toBe(NAMES.length + 1);
+    expect(drawn(world, NAMES).map((name) => world.facts(name).place)).toEqual(
+      NAMES.map((_, i) => i + 1),
+    );
+    expect(refusedBy(world, { beacon: FULL })).toBe(Result.INVALID_STATUS_TRANSITION);
+    expect(world.put({ beacon: NAME }).refused).toBe(Result.OK);
+  });
+
+  test("no draw → CONFLICT", () => {
+    expect(refusedBy(new DoorWorld(HALL), { draw: false, beacon: NAME })).toBe("beacon CONFLICT");
+  });
+
+  test("a value that comes while the draw is made without it → that order is refused", () => {
+    const world = new DoorWorld(HALL);
+    world.put({ beacon: NAME });
+    for (const name of NAMES) world.join(name);
+    const { eventId, caller } = world;
+    world.clock.timeMs = world.opensAtMs + MINUTE_MS;
+    const order = world.order();
+    expect(world.put({ beacon: FULL }).refused).toBe(Result.OK);
+    const stale = { eventId, order, beacon: null };
+    expect(world.submit("openDoor", caller, stale).refused).toBe(Result.INVALID_STATUS_TRANSITION);
+    world.open();
+  });
 });
 
 test.each([1, 7, 59, 60, 61, 100, 3_000])(

@@ -24,6 +24,11 @@ export class DoorWorld extends World {
     return this.engine.state.doors.get(this.event.partition)!;
   }
 
+  /** The value of its beacon. */
+  get beacon(): string | null {
+    return this.door.row.beacon?.value ?? null;
+  }
+
   put(body: Partial<AdmissionBody> = {}) {
     return this.submit("putAdmission", this.caller, this.settings(body));
   }
@@ -42,7 +47,8 @@ export class DoorWorld extends World {
   /** The order in which the server would draw. */
   order(): Uint32Array {
     const { door } = this;
-    const draw = new Draw(this.keys.seedOf(door.id), (visitor) => door.entryOf(visitor));
+    const entryAt = (visitor: number) => door.entryOf(visitor);
+    const draw = new Draw(this.keys.seedOf(door.id), entryAt, this.beacon);
     return drain(draw.order(door.drawable));
   }
 
@@ -50,7 +56,8 @@ export class DoorWorld extends World {
   open(): void {
     this.clock.timeMs = Math.max(this.clock.timeMs, this.opensAtMs);
     const order = this.door.row.draw ? this.order() : new Uint32Array(0);
-    this.must("openDoor", this.caller, { eventId: this.eventId, order });
+    const { eventId, beacon } = this;
+    this.must("openDoor", this.caller, { eventId, order, beacon });
   }
 
   wait(ms: number): void {

@@ -2,6 +2,7 @@
 import { createHash, createHmac } from "node:crypto";
 import { beforeEach, expect, test } from "vitest";
 import { VISITOR_CALLS_PER_SECOND } from "../../../server/door/doors.ts";
+import { judgeDraw } from "../../../server/door/verify-draw.ts";
 import type { Reply } from "../../support/answers/exchange.ts";
 import { START_MS } from "../../support/engine.ts";
 import { TestServer, V2 } from "../../support/server.ts";
@@ -34,8 +35,8 @@ beforeEach(() => {
 const call = <Body = Visitor>(method: string, target: string, body?: unknown, key = server.a.key) =>
   server.call<Body>(method, target, { key, body });
 /** Without a key. */
-const open = <Body = Visitor>(method: string, target: string) =>
-  server.call<Body>(method, target, {});
+const open = <Body = Visitor>(method: string, target: string, headers = {}) =>
+  server.call<Body>(method, target, { headers });
 const put = (body: object = {}) =>
   call("PUT", admission, { opensAt: OPENS_AT, perMinute: 60, ...body });
 const join = async (customer?: string) =>
@@ -174,6 +175,186 @@ test("the draw → opens in its time; entries, seed and commitment let anybody r
     expect(own.place).toBe(order.indexOf(entry) + 1);
     expect(createHash("sha256").update(visitor).digest("hex").slice(0, 32)).toBe(entry);
   }
+});
+
+function hashOf(entries: readonly string[]): string {
+  let hash: Buffer = Buffer.alloc(32);
+  for (const entry of entries) {
+    const next = Buffer.concat([hash, Buffer.from(entry, "hex")]);
+    hash = createHash("sha256").update(next).digest();
+  }
+  return hash.toString("hex");
+}
+
+test("a beacon, named before and fulfilled at the opening → decides the draw, for all to recompute", async () => {
+  const name = "drand round 7";
+  const named = await put({ beacon: { name } });
+  expect(named).toMatchObject({ status: 201, body: { beacon: { name, value: null } } });
+  const early = await put({ beacon: { name, value: "a3c1" } });
+  expectProblem(early, {
+    status: 400,
+    errorCode: "VALIDATION_FAILED",
+    errors: ["beacon.value RANGE"],
+  });
+  const wrong = [{}, { name: "" }, { name, value: "" }, { name: "x".repeat(256) }];
+  for (const beacon of wrong) expect((await put({ beacon })).status).toBe(400);
+  const visitors = await Promise.all(Array.from({ length: 20 }, (_, i) => join(`customer ${i}`)));
+  const statusNow = async () => (await open<Record<string, unknown>>("GET", `${door}/status`)).body;
+  await wait(MINUTE_MS);
+  await join("late");
+  await wait(59_000);
+  expect(await statusNow()).toMatchObject({
+    state: "before",
+    beacon: { name, value: null },
+    joined: 21,
+    joinedHash: hashOf(visitors.map(({ entry }) => entry)),
+    seed: null,
+  });
+  expect((await put({ beacon: { name, value: "a3c1" } })).status).toBe(200);
+  await wait(500);
+  const status = await statusNow();
+  expect(status).toMatchObject({ state: "open", drawn: 20, beacon: { name, value: "a3c1" } });
+  const seed = Buffer.from(status["seed"] as string, "hex");
+  const keyOf = ({ entry }: Visitor) =>
+    createHmac("sha256", seed).update(`${entry}:a3c1`).digest("hex");
+  const order = visitors.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+  for (const [i, { visitor }] of order.entries()) {
+    expect((await open("GET", `${door}/visitors/${visitor}`)).body.place).toBe(i + 1);
+  }
+  const { text } = await open("GET", `${door}/entries`);
+  expect(hashOf(text.trim().split("\n"))).toBe(status["joinedHash"]);
+  const { isRight } = judgeDraw(JSON.stringify(status), text, { visitor: order[0]!.visitor });
+  expect(isRight).toBe(true);
+});
+
+test("a beacon that never comes → the door opens a minute later, with the seed alone", async () => {
+  await put({ beacon: { name: "drand" } });
+  const { visitor } = await join();
+  await wait(2 * MINUTE_MS - 1);
+  expect((await open("GET", `${door}/visitors/${visitor}`)).body.place).toBeNull();
+  await wait(1);
+  expect((await open("GET", `${door}/visitors/${visitor}`)).body.place).toBe(1);
+  const { body } = await open<object>("GET", `${door}/status`);
+  expect(body).toMatchObject({ state: "open", beacon: { value: null } });
+});
+
+test("the hash of the status → over the entries so far; null without a draw", async () => {
+  await put();
+  const entries: string[] = [];
+  for (let i = 0; i < 5; i++) {
+    const { body } = await open<object>("GET", `${door}/status`);
+    expect(body).toMatchObject({ joined: i, joinedHash: hashOf(entries), beacon: null });
+    entries.push((await join()).entry);
+    await wait(500);
+  }
+  await call("DELETE", admission);
+  await put({ draw: false });
+  expect((await open("GET", `${door}/status`)).body).toMatchObject({ joinedHash: null });
+});
+
+test("many visitors after a start → the status waits for their hash, other calls do not", async () => {
+  await put();
+  const count = 5_000;
+  for (let i = 0; i < count; i++) {
+    const entry = createHash("sha256").update(`${i}`).digest().subarray(0, 16);
+    const { caller, eventId } = server.a;
+    server.world.must("joinDoor", caller, { eventId, entry });
+  }
+  const asked = open<{ joined: number; joinedHash: string }>("GET", `${door}/status`);
+  let isAnswered = false;
+  void asked.then(() => (isAnswered = true));
+  const { entry } = await join();
+  expect(isAnswered).toBe(false);
+  const { body } = await asked;
+  const entries = Array.from({ length: count }, (_, i) =>
+    createHash("sha256").update(`${i}`).digest("hex").slice(0, 32),
+  );
+  expect(body).toMatchObject({ joined: count + 1, joinedHash: hashOf([...entries, entry]) });
+});
+
+test("a door that goes while its status waits → 404", async () => {
+  await put();
+  for (let i = 0; i < 5_000; i++) {
+    const entry = createHash("sha256").update(`${i}`).digest().subarray(0, 16);
+    const { caller, eventId } = server.a;
+    server.world.must("joinDoor", caller, { eventId, entry });
+  }
+  const asked = open("GET", `${door}/status`);
+  await call("DELETE", admission);
+  expect((await asked).status).toBe(404);
+});
+
+test("If-None-Match with the tag of page, status or entries → 304 without a body", async () => {
+  await put();
+  await join();
+  await wait(MINUTE_MS);
+  await wait(0);
+  for (const path of ["", "/status", "/entries"]) {
+    const whole = headersOf(await open("GET", door + path));
+    const tag = whole["ETag"]!;
+    expect(tag).toMatch(/^"[\w-]{20,}/);
+    for (const known of [tag, `"other", ${tag}`, `W/${tag}`, "*"]) {
+      const reply = await open("GET", door + path, { "if-none-match": known });
+      expect([path, known, reply.status, reply.text, reply.type]).toEqual([
+        path,
+        known,
+        304,
+        "",
+        "",
+      ]);
+      expect(headersOf(reply)).toMatchObject({
+        ETag: tag,
+        "Cache-Control": whole["Cache-Control"],
+        "Access-Control-Allow-Origin": "*",
+      });
+    }
+    for (const other of ['"other"', tag.slice(1, -1), "W/*"]) {
+      const reply = await open("GET", door + path, { "if-none-match": other });
+      expect([path, other, reply.status]).toEqual([path, other, 200]);
+      expect(reply.text).not.toBe("");
+    }
+  }
+  const before = headersOf(await open("GET", `${door}/status`))["ETag"]!;
+  await wait(1_000);
+  expect((await open("GET", `${door}/status`, { "if-none-match": before })).status).toBe(200);
+});
+
+test("OPTIONS of a page elsewhere → the methods of each path, whatever its door", async () => {
+  const paths = [
+    ["", "GET, HEAD, OPTIONS"],
+    ["/status", "GET, HEAD, OPTIONS"],
+    ["/entries", "GET, HEAD, OPTIONS"],
+    ["/visitors/x", "GET, DELETE, HEAD, OPTIONS"],
+    ["/visitors/x/enter", "POST, OPTIONS"],
+  ] as const;
+  for (const [path, methods] of paths) {
+    const asks = { origin: "https://shop.example", "access-control-request-method": "DELETE" };
+    const reply = await open("OPTIONS", door + path, asks);
+    expect([path, reply.status, reply.text]).toEqual([path, 204, ""]);
+    expect(headersOf(reply)).toEqual({
+      "Access-Control-Allow-Origin": "*",
+      "Access-Control-Allow-Methods": methods,
+      "Access-Control-Allow-Headers": "*",
+      "Access-Control-Expose-Headers": "ETag, Retry-After",
+      "Access-Control-Max-Age": "86400",
+    });
+  }
+  for (const target of [admission, `${V2}/booking/lock`, `${door}/nothing`]) {
+    expect((await open("OPTIONS", target)).status).toBe(target.endsWith("nothing") ? 404 : 405);
+  }
+});
+
+test("a refusal on a public path → readable for pages of every origin, too", async () => {
+  for (const [method, path, status] of [
+    ["GET", "/status", 404],
+    ["POST", "/visitors/x/enter", 404],
+    ["DELETE", "/visitors/x", 404],
+  ] as const) {
+    const reply = await open(method, door + path);
+    expect([reply.status, headersOf(reply)["Access-Control-Allow-Origin"]]).toEqual([status, "*"]);
+  }
+  const elsewhere = await call("GET", admission);
+  expect(headersOf(elsewhere)["Access-Control-Allow-Origin"]).toBeUndefined();
 });
 
 test("a door whose time came while the server was down → is opened by `begin`", async () => {

@@ -93,6 +93,7 @@ test("requests of every kind → each member of their exchanges is as in a new o
     "Origin: http://x",
     "Prefer: y",
     "If-Match: *",
+    "If-None-Match: *",
   ];
   const ids = ["X-Request-Id: r", "X-Forwarded-For: 192.0.2.1", "Idempotency-Key: k"];
   const json = ["Content-Type: application/json", "Connection: close"];

@@ -103,6 +103,7 @@ export function requestOf(
     idempotencyKey: headers["idempotency-key"] ?? null,
     prefer: headers["prefer"] ?? "",
     ifMatch: headers["if-match"] ?? "",
+    ifNoneMatch: headers["if-none-match"] ?? "",
     contentEncoding: headers["content-encoding"] ?? "",
     accept: headers["accept"] ?? "",
     repeatedHeader: "",
