@@ -4,6 +4,7 @@
  */
 import { connect } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
+import { CART_CALLS } from "../../../engine/bodies.ts";
 import { Admission } from "../../../engine/ports.ts";
 import { Throttle } from "../../../server/auth/limits.ts";
 import { Dispatch } from "../../../server/dispatch.ts";
@@ -325,19 +326,50 @@ test("metrics are refused with ACCESS_DENIED without their token", async () => {
   expect((await server.call("GET", "/metrics")).body.errorCode).toBe("ACCESS_DENIED");
 });
 
-/** Those of a selection: `best.test.ts` and `cart.test.ts` have the refusals of the others. */
 const booking = guarded.filter(
-  ({ route }) =>
-    route.eventsOf !== undefined && !route.isLegacy && !/\/(best|cart)$/.test(route.path),
+  ({ route }) => route.eventsOf !== undefined && route.isLegacy !== true,
 );
-/** Calls with a guard on the prices shown to the buyer. */
-const isGuarded = new Set(["lockSeats", "sellSeats", "sellDirectly"]);
-/** A seat in the state that a call compares the fence of. */
-const FENCED: Readonly<Record<string, string>> = { revertSale: "A3", unblockSeats: "A4" };
 const booked = booking.map((operation) => [operation.text.id, operation] as const);
+/** Calls with a guard on the prices shown to the buyer. */
+const isGuarded = new Set(["lock", "sale", "directsale"]);
+/** A seat in the state that a call compares the fence of. */
+const FENCED: Readonly<Record<string, string>> = { revertsale: "A3", unblock: "A4" };
+
+interface Refused {
+  readonly errorCode?: string;
+  readonly errors?: readonly { readonly code: string }[];
+}
+/** Makes a call, alone or as the item of a cart. */
+type Send = (body: object) => Promise<Refused>;
 
 test.each(booked)("%s refuses with the codes of errors[] that it documents", async (_, call) => {
-  const server = newServer();
+  const { route, text } = call;
+  const name = route.path.split("/").at(-1)!;
+  const calls = name === "cart" ? CART_CALLS : [name];
+  const found: Refused[] = [];
+  for (const own of calls) {
+    const server = newServer();
+    const path = targetFor(route, server.a);
+    const { eventId } = server.a;
+    const send: Send = async (body) => {
+      const item = { items: [{ eventId, call: own, ...body }] };
+      return (await server.post<Refused>(path, name === "cart" ? item : body)).body;
+    };
+    found.push(...(await (own === "best" ? refusedWishes : refusedSelections)(server, own, send)));
+  }
+  for (const { errorCode, fieldCodes } of text.refusals) {
+    if (!OF_INVENTORY.has(errorCode)) continue;
+    const alike = found.filter((refused) => refused.errorCode === errorCode);
+    const codes = alike.flatMap(({ errors = [] }) => errors.map(({ code }) => code));
+    expect([errorCode, ...new Set(codes)].sort()).toEqual([errorCode, ...fieldCodes].sort());
+  }
+});
+
+/** Refusals of the inventory; `door.test.ts` and `cart.test.ts` have those before. */
+const OF_INVENTORY = new Set(["INVENTORY_NOT_AVAILABLE", "NOTHING_SUITABLE"]);
+
+/** Seats in every state, the guards of the call, and the limits. */
+async function refusedSelections(server: TestServer, call: string, send: Send) {
   const { a, world } = server;
   await server.book("lock", "bob", "A2");
   await server.book("directsale", null, "A3");
@@ -350,43 +382,42 @@ test.each(booked)("%s refuses with the codes of errors[] that it documents", asy
   const labels = ["A1", "A2", "A3", "A4", "B1", "B2", "B3"];
   const selection = server.selection("ann", ...labels, "Pit:101");
   // An extension names places by their hold.
-  const more = call.text.id === "extendHolds" ? { groupOfSeats: null, seconds: 60 } : {};
-  const body = { ...selection, seats: [...selection.seats!, { id: 999_999 }], ...more };
-  const path = targetFor(call.route, a);
-  const reply = await server.post(path, body);
-  expect(reply.body.errorCode).toBe("INVENTORY_NOT_AVAILABLE");
-  const isSale = call.text.id === "sellSeats";
-  const priced = server.selection("ann", isSale ? "B2" : "A5");
-  const expecting = { ...priced, priceIds: { [priced.seats![0]!.id]: 1 } };
-  const repriced = isGuarded.has(call.text.id) && (await server.post(path, expecting));
-  const fenced = FENCED[call.text.id];
-  const stale =
-    fenced === undefined
-      ? []
-      : (await server.post(path, { ...server.selection(null, fenced), fence: 1 })).body.errors;
+  const more = call === "extend" ? { groupOfSeats: null, seconds: 60 } : {};
+  const found = [
+    await send({ ...selection, seats: [...selection.seats!, { id: 999_999 }], ...more }),
+  ];
+  expect(found[0]!.errorCode).toBe("INVENTORY_NOT_AVAILABLE");
+  if (isGuarded.has(call)) {
+    const { seats, ...priced } = server.selection("ann", call === "sale" ? "B2" : "A5");
+    found.push(await send({ ...priced, seats, priceIds: { [seats![0]!.id]: 1 } }));
+  }
+  const fenced = FENCED[call];
+  if (fenced !== undefined) {
+    found.push(await send({ ...server.selection(null, fenced), fence: 1 }));
+  }
   world.change({ heldPerEvent: 1 });
-  const beyond = { seats: [{ id: a.labels.idOf("A6") }], sessionId: "ann", ...more };
   // Of calls that it does not concern, it names nothing.
-  const limited = (await server.post(path, beyond)).body.errors ?? [];
-  const admitted = call.text.id === "lockSeats" ? await beyondVisitor(server) : [];
-  const changed = repriced === false ? [] : repriced.body.errors;
-  const errors = [...reply.body.errors, ...limited, ...changed, ...stale, ...admitted];
-  const codes = new Set(errors.map(({ code }) => code));
-  const { errorCode } = reply.body;
-  const documented = call.text.refusals.find((refusal) => refusal.errorCode === errorCode);
-  expect([...codes].sort()).toEqual([...documented!.fieldCodes].sort());
-});
+  found.push(await send({ seats: [{ id: a.labels.idOf("A6") }], sessionId: "ann", ...more }));
+  if (call !== "lock") return found;
+  const seats = ["A5", "A6"].map((label) => ({ id: a.labels.idOf(label) }));
+  return [...found, await send({ seats, admission: await oneSeat(server) })];
+}
 
-/** @returns The errors of a lock with the token of a visitor who may take one seat. */
-async function beyondVisitor(server: TestServer) {
+/** More places than there are, than may be held, and than a visitor may take. */
+async function refusedWishes(server: TestServer, _: string, send: Send): Promise<Refused[]> {
+  const nothing = await send({ quantity: 50 });
+  server.world.change({ heldPerEvent: 1 });
+  const held = await send({ quantity: 2 });
+  return [nothing, held, await send({ quantity: 2, admission: await oneSeat(server) })];
+}
+
+/** @returns The token of a visitor who may take one seat, where holds have no limit. */
+async function oneSeat(server: TestServer): Promise<string> {
   server.world.change({ heldPerEvent: 0 });
   const admission = `/api/private/v2.0/events/${server.a.eventId}/admission`;
   const body = { opensAt: "2020-01-01T00:00", perMinute: 60, draw: false, seatsPerVisitor: 1 };
   await server.call("PUT", admission, { ...actingFor(server.tenantToken, server.a), body });
   const joined = await server.post<{ visitor: string }>(`${admission}/visitors`, {});
   const enter = `${admission}/visitors/${joined.body.visitor}/enter`;
-  const { admission: token } = (await server.post<{ admission: string }>(enter, undefined)).body;
-  const seats = ["A5", "A6"].map((label) => ({ id: server.a.labels.idOf(label) }));
-  const lock = `/api/private/v2.0/booking/lock?eventId=${server.a.eventId}`;
-  return (await server.post(lock, { seats, admission: token })).body.errors;
+  return (await server.post<{ admission: string }>(enter, undefined)).body.admission;
 }
