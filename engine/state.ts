@@ -105,17 +105,42 @@ class Layouts extends Map<number, Layout> {
   }
 }
 
+/** Of doors: visitors that they have invited, and invitations that ran out. */
+export interface DoorTotals {
+  readonly invited: number;
+  readonly noShows: number;
+}
+
 /** Counts the visitors of all doors. */
 class Doors extends Map<number, Door> {
   visitorCount = 0;
+  /** Of doors that this state has had and has no longer. */
+  #gone: DoorTotals = { invited: 0, noShows: 0 };
+
+  /** Of all doors that this state has had: never falls. Cost: O(doors). */
+  get totals(): DoorTotals {
+    let { invited, noShows } = this.#gone;
+    for (const door of this.values()) {
+      invited += door.invitedTotal;
+      noShows += door.noShows;
+    }
+    return { invited, noShows };
+  }
 
   override set(number: number, door: Door): this {
-    this.visitorCount += door.count - (this.get(number)?.count ?? 0);
+    // A restored copy is the same door.
+    if (this.get(number)?.id === door.id) this.visitorCount -= this.get(number)!.count;
+    else this.delete(number);
+    this.visitorCount += door.count;
     return super.set(number, door);
   }
 
   override delete(number: number): boolean {
-    this.visitorCount -= this.get(number)?.count ?? 0;
+    const door = this.get(number);
+    if (door === undefined) return false;
+    const { invited, noShows } = this.#gone;
+    this.visitorCount -= door.count;
+    this.#gone = { invited: invited + door.invitedTotal, noShows: noShows + door.noShows };
     return super.delete(number);
   }
 }

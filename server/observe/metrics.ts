@@ -4,7 +4,7 @@ import type { EventRow } from "../../engine/catalog.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Partition } from "../../engine/inventory/partition.ts";
 import { BOOKING_STATES, type BookingState, STATE_NAMES } from "../../engine/inventory/states.ts";
-import type { State } from "../../engine/state.ts";
+import type { DoorTotals, State } from "../../engine/state.ts";
 import { type Refused, REPLIES } from "../http/answers.ts";
 import { localDateTime } from "../http/json.ts";
 import type { HttpStats } from "../http/server.ts";
@@ -28,10 +28,13 @@ export class Metrics {
   readonly #refusals = new Map<Refused, number>();
   readonly #sources: MetricsSources;
   readonly #text: RecentText;
+  /** Of doors, when the process began to count. */
+  readonly #doorsBefore: DoorTotals;
 
   /** @param nowMs - A monotonic clock. */
   constructor(sources: MetricsSources, nowMs: () => number = () => performance.now()) {
     this.#sources = sources;
+    this.#doorsBefore = sources.engine.state.doors.totals;
     this.#text = new RecentText(() => this.#compute(), nowMs);
     collectDefaultMetrics({ register: this.#node });
     for (const name of MISNAMED) this.#node.removeSingleMetric(name);
@@ -62,7 +65,7 @@ export class Metrics {
       ]),
       ...storeLines(this.#sources),
       ...refusalLines(this.#refusals),
-      ...doorLines(engine.state),
+      ...doorLines(engine.state, this.#doorsBefore),
       ...(clusterLines?.() ?? []),
       ...eventPlaces(engine.state, engine.nowMs()),
       ...this.#traffic.lines(),
@@ -129,20 +132,19 @@ function storeLines({ version, log, store }: MetricsSources): string[] {
 const VISITOR_STATES = ["waiting", "invited", "inside", "gone"];
 
 /** The doors of all events together. Cost: O(doors). */
-function doorLines({ doors }: State): string[] {
-  let [invited, noShows] = [0, 0];
+function doorLines({ doors }: State, before: DoorTotals): string[] {
+  const { invited, noShows } = doors.totals;
   const visitors = VISITOR_STATES.map(() => 0);
+  const invitations = "Invitations of doors that ran out since the start.";
   for (const door of doors.values()) {
-    invited += door.invitedTotal;
-    noShows += door.noShows;
     for (const [state, count] of door.visitorsIn.entries()) visitors[state]! += count;
   }
   const byState = VISITOR_STATES.map((state, i): Sample => [{ state }, visitors[i]!]);
   return [
     ...family("frontrow_door_visitors", "gauge", "Visitors of all doors by state.", byState),
     ...rowLines("frontrow", [
-      ["door_invited_total", "Visitors that the present doors have invited.", invited],
-      ["door_no_shows_total", "Invitations to the present doors that ran out.", noShows],
+      ["door_invited_total", "Visitors invited since the start.", invited - before.invited],
+      ["door_no_shows_total", invitations, noShows - before.noShows],
     ]),
   ];
 }

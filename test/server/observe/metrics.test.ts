@@ -2,6 +2,8 @@
 import { expect, test } from "vitest";
 import { family } from "../../../server/observe/exposition.ts";
 import { Metrics, Traffic } from "../../../server/observe/metrics.ts";
+import { DoorWorld, MINUTE_MS } from "../../support/door.ts";
+import { section } from "../../support/layout.ts";
 import { NO_STORE, TestServer } from "../../support/server.ts";
 import { DENIED, expectProblem } from "../wire/wire.ts";
 
@@ -39,6 +41,39 @@ test("only the bearer of the metrics token reads them, also when another has jus
   for (const other of ["", "scrape", "Bearer scrap", "Bearer scrapes"]) {
     expectProblem(await read(other), DENIED);
   }
+});
+
+test("doors that go → their counters stay; those of before the start do not count", async () => {
+  const world = new DoorWorld([section("Stalls", { A: "1 2 3 4" })]);
+  const { engine, caller, eventId } = world;
+  let nowMs = 0;
+  const inviteAll = () => {
+    world.opensAtMs = world.clock.timeMs + MINUTE_MS;
+    world.put({ draw: false, perMinute: 6_000, claimSeconds: 5 });
+    for (const name of ["ann", "bob"]) world.join(name);
+    world.open();
+    world.wait(1_000);
+    world.enter("ann");
+    world.wait(10_000);
+  };
+  inviteAll();
+  const metrics = new Metrics({ engine, ...NO_STORE }, () => (nowMs += 1_000));
+  const counters = async () => {
+    const text = await metrics.text();
+    return ["invited", "no_shows"].map((name) => {
+      return Number(new RegExp(`^frontrow_door_${name}_total (\\d+)$`, "m").exec(text)![1]);
+    });
+  };
+  expect(await counters()).toEqual([0, 0]);
+  world.must("deleteAdmission", caller, { eventId });
+  expect(await counters()).toEqual([0, 0]);
+  inviteAll();
+  expect(await counters()).toEqual([2, 1]);
+  world.must("deleteAdmission", caller, { eventId });
+  expect(await counters()).toEqual([2, 1]);
+  inviteAll();
+  world.must("deleteEvent", caller, { eventId, force: true });
+  expect(await counters()).toEqual([4, 2]);
 });
 
 const LABELS = 'method="POST",route="/lock"';
