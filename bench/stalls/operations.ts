@@ -206,6 +206,17 @@ const EVENT_OPERATIONS: readonly Operation[] = [
   operation(`POST ${V2}/booking/cart`, "a lock, and twice the best 50 apart", (stage) => ({
     body: { sessionId: "cart", items: bestItems(stage) },
   })),
+  operation(
+    `POST ${V2}/booking/lock`,
+    `what can be had of ${SEATS_BOOKED} seats`,
+    ({ events, seats }) => {
+      const asked = seats.slice(SEATS_BOOKED / 2, SEATS_BOOKED + SEATS_BOOKED / 2);
+      return {
+        query: `eventId=${events.at(-1)!.id}&mode=best-effort`,
+        body: { sessionId: "cart", seats: asked.map(({ id }) => ({ id })) },
+      };
+    },
+  ),
   operation(`POST ${V2}/booking/cart`, "all that a session holds", ({ events }) => ({
     body: {
       sessionId: "cart",

@@ -10,7 +10,7 @@ import { Mark } from "../layout/seating.ts";
 import { type Units, unitsOf } from "../layout/units.ts";
 import { seatIndexOf } from "../layout/layout.ts";
 import { leavesNobodyAlone } from "../orphans.ts";
-import type { FieldError } from "../results.ts";
+import { type FieldError, type Refusal, Result } from "../results.ts";
 import { limitsOf, orphanModeNow } from "../rules.ts";
 import type { State } from "../state.ts";
 import { channelSlot } from "./access.ts";
@@ -78,6 +78,22 @@ export function withAlternatives(
     });
     return { ...error, alternatives };
   });
+}
+
+/**
+ * The refusal of a lock of what can be had, with help to choose others. To be called in its turn.
+ * Cost: as `withAlternatives`.
+ */
+export function helpedRefusal(
+  state: State,
+  { eventId, body }: { readonly eventId: string; readonly body: StateSelection },
+  refusal: Refusal,
+): Refusal {
+  const isOfInventory =
+    refusal.refused === Result.INVENTORY_NOT_AVAILABLE || refusal.refused === Result.ORPHAN_SEAT;
+  if (!isOfInventory) return refusal;
+  const event = state.catalog.events.get(eventId)!;
+  return { ...refusal, errors: withAlternatives(state, event, body, refusal.errors) };
 }
 
 function isOfSeat(field: string): boolean {

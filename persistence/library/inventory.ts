@@ -72,6 +72,7 @@ import {
   type RefusalCode,
   type Result,
   resultOf,
+  type Help,
   type Show,
   type Store,
   systemCaller,
@@ -460,16 +461,17 @@ export class Acting {
     return new Acting(this.store, systemCaller(this.caller.tenantId));
   }
 
-  /** @param show - As by `Store.execute`. */
+  /** @param show - As by `Store.execute`. @param help - Likewise. */
   async run<K extends CommandKind, Shown = AnswerOf<K>>(
     kind: K,
     members: MembersOf<K>,
     show?: Show<K, Shown>,
+    help?: Help,
   ): Promise<Result<Shown, AnyCommand | CodeNames[(typeof COMMANDS)[K]["refusals"][number]]>> {
     // The state shares no object with the program, which could change it without a record. A value
     // that JSON cannot represent throws here: the log could not keep it either.
     const command: unknown = { kind, caller: this.caller, ...copyOf(members) };
-    const outcome = await this.store.execute(command as CommandOf<K>, show);
+    const outcome = await this.store.execute(command as CommandOf<K>, show, help);
     return copyOf(resultOf(outcome)) as Result<Shown, never>;
   }
 

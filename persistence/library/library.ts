@@ -32,6 +32,7 @@ import { EMPTY_DOCUMENT } from "../../engine/layout/layout.ts";
 import { findPrice, findZone, ownRow, tenantsOrganization } from "../../engine/queries/access.ts";
 import type { Moment } from "../../engine/queries/history.ts";
 import { summarizeChannel } from "../../engine/queries/summary.ts";
+import { helpedRefusal } from "../../engine/queries/alternatives.ts";
 import { ActorKind } from "../../engine/records.ts";
 import { isRefused } from "../../engine/results.ts";
 import type { Etcd } from "../cluster/etcd.ts";
@@ -498,15 +499,18 @@ export class Frontrow {
 
   /**
    * Holds what can be had of the selection, in one hold, and says why it is not the rest: each
-   * refused object with its error, seats with up to three alternatives. Refused where nothing can
-   * be had.
+   * refused object with its error, seats with up to three alternatives. Refused, likewise, where
+   * nothing can be had.
    * Cost: as `lock`, and O(seats) in bytes read for alternatives.
    */
   async lockBestEffort(eventId: string, selection: StateSelection) {
     // The program may change its object before the lock is decided.
     const body = structuredClone(selection);
-    return this.#acting.run("lockBestEffort", { eventId, body }, (places, state) =>
-      partialHold(state, eventId, body, places),
+    return this.#acting.run(
+      "lockBestEffort",
+      { eventId, body },
+      (places, state) => partialHold(state, eventId, body, places),
+      (refusal, state) => helpedRefusal(state, { eventId, body }, refusal),
     );
   }
 

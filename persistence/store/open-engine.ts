@@ -9,7 +9,8 @@ import type { AnswerOf, CommandKind, CommandOf } from "../../engine/commands.ts"
 import type { Engine, Outcome } from "../../engine/engine.ts";
 import { labelKey } from "../../engine/names.ts";
 import { ActorKind } from "../../engine/records.ts";
-import { type FieldError, isGranted, Result as Codes } from "../../engine/results.ts";
+import type { RefusedObject } from "../../engine/queries/alternatives.ts";
+import { isGranted, type Refusal as EngineRefusal, Result as Codes } from "../../engine/results.ts";
 import type { State } from "../../engine/state.ts";
 import type { HistoryThread } from "../history/thread.ts";
 import type { ClusterHost } from "../cluster/host.ts";
@@ -54,6 +55,9 @@ function endProcess(fault: StoreFault): void {
 /** @returns The value of a command, from its answer and the state right after it. */
 export type Show<K extends CommandKind, Shown> = (answer: AnswerOf<K>, state: State) => Shown;
 
+/** @returns The refusal with what the state right after it can add. */
+export type Help = (refusal: EngineRefusal, state: State) => EngineRefusal;
+
 /** An open store, as a user of the library sees it. */
 export class Store {
   /** For callers that themselves wait for the disk with `afterDurable`. */
@@ -95,17 +99,21 @@ export class Store {
    * is `value`. Settles once everything that the outcome depends on is on disk.
    *
    * @param show - Makes the value of an answer, from the state right after the command.
+   * @param help - Adds to a refusal, likewise.
    * @throws StoreClosed, NotLeading.
    */
   async execute<K extends CommandKind, Shown = AnswerOf<K>>(
     command: CommandOf<K>,
     show: Show<K, Shown> = (answer) => answer as never,
+    help: Help = (refusal) => refusal,
   ): Promise<Outcome<Shown>> {
     this.#demandOpen();
     const composed = composeCommand(command);
     const { state } = this.engine;
     const outcome = refuseCommand(state, composed) ?? this.engine.submit(composed);
-    const shown = isGranted(outcome) ? { ...outcome, value: show(outcome.value, state) } : outcome;
+    const shown = isGranted(outcome)
+      ? { ...outcome, value: show(outcome.value, state) }
+      : help(outcome, state);
     await this.#durable();
     return shown;
   }
@@ -232,15 +240,18 @@ export interface Refusal<Code extends RefusalCode = RefusalCode> {
   /** One sentence for a person. */
   readonly detail: string;
   /** Every refused object or member, in the order of the request. Empty when the code says all. */
-  readonly errors: readonly FieldError[];
+  readonly errors: readonly RefusedObject[];
+  /** What else the refusal says: of NOTHING_SUITABLE `largestTogether` and `available`. */
+  readonly members?: Readonly<Record<string, number>>;
 }
 
 const NAMES = new Map(Object.entries(Codes).map(([name, code]) => [code, name as RefusalCode]));
 
 export function resultOf<Value>(outcome: Outcome<Value>): Result<Value> {
   if (isGranted(outcome)) return { ok: true, value: outcome.value };
-  const { refused, detail, errors } = outcome;
-  return { ok: false, code: NAMES.get(refused)!, detail, errors };
+  const { refused, detail, errors, members } = outcome;
+  const more = members === undefined ? {} : { members };
+  return { ok: false, code: NAMES.get(refused)!, detail, errors, ...more };
 }
 
 /**
@@ -258,7 +269,7 @@ export class Refused extends Error {
   override readonly name = "Refused";
   readonly code: RefusalCode;
   /** As in `Refusal`. */
-  readonly errors: readonly FieldError[];
+  readonly errors: readonly RefusedObject[];
 
   constructor({ code, detail, errors }: Refusal) {
     const fields = errors.map(({ field, code: fault, message }) => `${field} ${fault}: ${message}`);

@@ -16,7 +16,7 @@ import { type BookingKind, type CommandOf, COMMANDS } from "../../engine/command
 import { SESSION_LENGTH_MAX } from "../../engine/constants.ts";
 import type { Engine, Outcome } from "../../engine/engine.ts";
 import type { Extended } from "../../engine/extend.ts";
-import { withAlternatives } from "../../engine/queries/alternatives.ts";
+import { helpedRefusal, withAlternatives } from "../../engine/queries/alternatives.ts";
 import {
   type BookedChoices,
   bookedFacts,
@@ -25,7 +25,7 @@ import {
   listHolds,
 } from "../../engine/queries/holds.ts";
 import { summarizeEvent } from "../../engine/queries/summary.ts";
-import { isGranted, isRefused, type Refusal, Result } from "../../engine/results.ts";
+import { isGranted, isRefused, type Refusal } from "../../engine/results.ts";
 import { either, oneOf, text } from "../../engine/schema.ts";
 import type { State } from "../../engine/state.ts";
 import {
@@ -205,18 +205,13 @@ function lockRoute(): Route {
 /** To be made in the turn of the call: alternatives are those after it. */
 function partialAnswer(
   state: State,
-  { eventId, body }: CommandOf<"lockBestEffort">,
+  given: CommandOf<"lockBestEffort">,
   outcome: Outcome<PartialLock>,
 ): Answer | Refusal {
-  const event = state.catalog.events.get(eventId);
-  const isOfInventory =
-    outcome.refused === Result.INVENTORY_NOT_AVAILABLE || outcome.refused === Result.ORPHAN_SEAT;
-  if (isRefused(outcome)) {
-    if (!isOfInventory) return outcome;
-    return { ...outcome, errors: withAlternatives(state, event!, body, outcome.errors) };
-  }
+  if (isRefused(outcome)) return helpedRefusal(state, given, outcome);
+  const { eventId, body } = given;
   const { groupOfSeats, refused } = outcome.value;
-  const shown = withAlternatives(state, event!, body, refused);
+  const shown = withAlternatives(state, state.catalog.events.get(eventId)!, body, refused);
   const places = representation(state, eventId, true, outcome.value);
   return answer(200, { ...places, groupOfSeats, refused: shown });
 }

@@ -101,6 +101,14 @@ test("seats beside one left alone → left out; what they were beside is then no
     "seats[1].id ORPHAN_SEAT",
     "seats[5].id SOLD",
   ]);
+  const other = new World(HALL, { settings: { orphanPrevention: true } });
+  checkMore(other, `directsale  -  A4  ok`);
+  expect(lock(other, other.selection("A", "A4", "A2", "B3", "B2", "A5", "A6"))).toEqual([
+    "B3 A5 A6",
+    "seats[0].id SOLD",
+    "seats[1].id ORPHAN_SEAT",
+    "seats[3].id ORPHAN_SEAT",
+  ]);
 });
 
 test("nothing can be had → refused as the lock, with the errors of all objects; nothing changes", () => {

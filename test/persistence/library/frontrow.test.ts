@@ -73,7 +73,11 @@ test("two calls for the best places at once → each gets its own, as they are h
   });
   const sold = { sessionId: "ann", seats: ann!.seats.map(({ id }) => ({ id })) };
   expect(await frontrow.sell(eventId, sold)).toEqual({ ok: true, value: true });
-  expect(await ask("dan", 1)).toMatchObject({ ok: false, code: "NOTHING_SUITABLE" });
+  expect(await ask("dan", 1)).toMatchObject({
+    ok: false,
+    code: "NOTHING_SUITABLE",
+    members: { largestTogether: 0, available: 0 },
+  });
 });
 
 test("what can be had of a selection → held in one hold, with the refused objects and places on sale", async () => {
@@ -101,6 +105,20 @@ test("what can be had of a selection → held in one hold, with the refused obje
     ok: false,
     code: "INVENTORY_NOT_AVAILABLE",
     errors: [{ code: "HELD_BY_THIS_SESSION" }],
+  });
+  await frontrow.unlock(eventId, again);
+  const gone = { seats: [{ id: a2! }], groupOfSeats };
+  expect(await frontrow.lockBestEffort(eventId, gone)).toMatchObject({
+    ok: false,
+    code: "INVENTORY_NOT_AVAILABLE",
+    errors: [
+      { field: "seats[0].id", code: "SOLD", alternatives: [{ id: a1 }, {}] },
+      { field: "groupOfSeats[0].capacity", available: expect.any(Number) },
+    ],
+  });
+  expect(await frontrow.lockBestEffort("nothing", gone)).toMatchObject({
+    ok: false,
+    code: "VALIDATION_FAILED",
   });
 });
 
