@@ -62,6 +62,7 @@ export const TRANSITION_SORTS = [
   "fromState",
   "toState",
   "priceId",
+  "channel",
 ] as const;
 export type TransitionSort = (typeof TRANSITION_SORTS)[number];
 

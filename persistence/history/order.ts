@@ -25,6 +25,7 @@ const SORT_KEYS: Readonly<Record<TransitionSort, (row: Transition) => Key>> = {
   fromState: ({ from }) => (from === null ? null : STATE_NAMES[from]),
   toState: ({ to }) => (to === null ? null : STATE_NAMES[to]),
   priceId: ({ priceId }) => priceId,
+  channel: ({ channel }) => channel ?? null,
 };
 
 /** True for the order of the records, and for its reverse. */
