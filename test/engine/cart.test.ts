@@ -433,6 +433,21 @@ describe("best", () => {
     ]);
   });
 
+  test("seats kept for a channel → for items that name it", () => {
+    const world = new TwoNights();
+    const { caller, eventId } = world;
+    const seats = ["A3", "A4", "A5"].map((name) => world.labels.idOf(name));
+    const command = { eventId, key: "agency", body: { name: "Agency", seats } };
+    world.must("putChannel", caller, command);
+    expect(world.refused("S", world.item("lock", "A1"), world.best(2))).toEqual([
+      Result.NOTHING_SUITABLE,
+      "items[1].quantity NOTHING_SUITABLE",
+    ]);
+    const channel = "agency";
+    const items = [world.item("lock", "A4", { channel }), world.best(2, { channel })];
+    expect(places(world, ...items)).toEqual(["A4", "A5 A6"]);
+  });
+
   test("nothing suitable → 409 at the item, with the members of what the items before it leave", () => {
     const world = new TwoNights();
     const items = [world.item("lock", "A3"), world.best(4)];
