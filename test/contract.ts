@@ -50,6 +50,9 @@ POST ${V2}/events/{id}/status ${CHANGE} 409
 PUT ${V2}/events/{id}/rules ${CHANGE}
 GET ${V2}/events/{id}/rules ${READ}
 PUT ${V2}/events/{id}/series ${CHANGE}
+PUT ${V2}/events/{id}/channels/{key} 200 201 400 403 404 409
+GET ${V2}/events/{id}/channels/ ${READ}
+DELETE ${V2}/events/{id}/channels/{key} 204 400 403 404
 PUT ${V2}/events/{id}/admission 200 201 400 403 404 409
 GET ${V2}/events/{id}/admission ${READ}
 DELETE ${V2}/events/{id}/admission 204 400 403 404

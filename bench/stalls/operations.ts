@@ -1,5 +1,6 @@
 /** All operations, each after those it depends on. */
 import { TENANT_TOKEN } from "../contenders/venue.ts";
+import { CHANNEL_GROUPS_MAX, CHANNEL_SEATS_MAX } from "../../engine/constants.ts";
 import { EVENT_TIMES } from "../harness/event-data.ts";
 import { ADMIN_EMAIL, PASSWORD, type Stage } from "./stage.ts";
 
@@ -84,6 +85,7 @@ interface Created {
 }
 
 const theEvent = ({ event }: Stage) => ({ path: [event.id] });
+const theChannel = ({ event }: Stage) => ({ path: [event.id, "agency"] });
 const theVisitor = ({ event, notes }: Stage) => ({ path: [event.id, notes["visitor"]!] });
 /** A visitor who is not invited yet is refused. */
 const entering = (stage: Stage) => ({ ...theVisitor(stage), statuses: [200, 409] });
@@ -312,6 +314,19 @@ const EVENT_OPERATIONS: readonly Operation[] = [
   operation(`DELETE ${EVENTS}/{id}`, "a clone", ({ notes }) => ({ path: [notes["clonedEvent"]!] })),
   operation(`GET ${EVENTS}/{id}/rules`, "", theEvent),
   operation(`PUT ${EVENTS}/{id}/rules`, "", (stage) => ({ ...theEvent(stage), body: {} })),
+  operation(`PUT ${EVENTS}/{id}/channels/{key}`, "all seats", (stage) => ({
+    ...theChannel(stage),
+    body: {
+      name: "All",
+      groupOfSeatsIds: stage.sectors.slice(0, CHANNEL_GROUPS_MAX).map(({ id }) => id),
+    },
+  })),
+  operation(`PUT ${EVENTS}/{id}/channels/{key}`, `${CHANNEL_SEATS_MAX} seats`, (stage) => ({
+    ...theChannel(stage),
+    body: { name: "Some", seats: stage.seats.slice(0, CHANNEL_SEATS_MAX).map(({ id }) => id) },
+  })),
+  operation(`GET ${EVENTS}/{id}/channels/`, "", theEvent),
+  operation(`DELETE ${EVENTS}/{id}/channels/{key}`, "", theChannel),
   operation(`PUT ${ADMISSION}`, "", (stage) => ({
     ...theEvent(stage),
     body: { opensAt: "2020-01-01T00:00", perMinute: 600, draw: false },

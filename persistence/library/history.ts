@@ -88,9 +88,7 @@ function changeOf({
     call,
     sessionId: session || null,
     holdType: holdType || null,
-    seats: seats.map(({ id, state, priceId, expiresAtMs }) => {
-      return { id, state: state && stateName(state), priceId, expiresAtMs };
-    }),
+    seats: seats.map(({ state, ...seat }) => ({ ...seat, state: state && stateName(state) })),
     areas: areas.map(({ id, active, locked, sold, blocked }) => {
       const capacity = active + locked + sold + blocked;
       return { id, capacity, active, locked, sold, blocked };
@@ -112,8 +110,8 @@ export interface Change {
   /** Milliseconds since 1970, UTC. */
   readonly timeMs: number;
   /**
-   * The booking call in lower case, such as "lock", "sale" or "expire"; "prices", "deleteprice" and
-   * "layout" for changes of those. The last change of an event is its "deleteevent".
+   * The booking call in lower case, such as "lock", "sale" or "expire"; "prices", "deleteprice",
+   * "channels" and "layout" for changes of those. The last change of an event is its "deleteevent".
    */
   readonly call: string;
   /** The session of the hold or the call; null for none. */
@@ -133,6 +131,8 @@ export interface SeatChange {
   readonly priceId: number | null;
   /** Milliseconds since 1970 at which its hold ends; null unless LOCKED with an end. */
   readonly expiresAtMs: number | null;
+  /** With the call "channels": the key of its channel, null for none. */
+  readonly channel?: string | null;
 }
 
 /** Numbers of places: in all, and by state. */

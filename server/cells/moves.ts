@@ -13,6 +13,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import type {
   AccountRow,
   CatalogPut,
+  ChannelSeats,
   EventRow,
   LayoutRow,
   OrganizationRow,
@@ -116,6 +117,8 @@ function storePart(place: Place, organizationId: number, part: Part): Promise<Re
       return arriving.layout(part);
     case "prices":
       return arriving.prices(part);
+    case "channels":
+      return arriving.channels(part);
     case "holds":
       return arriving.holds(part);
     case "taken":
@@ -184,6 +187,16 @@ class Arriving {
       runs: Uint32Array.from(runs),
       areas: Uint32Array.from(areas),
     });
+  }
+
+  async channels({ eventId, channels }: ChannelsPart): Promise<Refusal | null> {
+    for (const channel of channels) {
+      const put = { table: "events", row: this.#eventOf(eventId), channel } as const;
+      // oxlint-disable-next-line no-await-in-loop -- the records of an event come in order
+      const refusal = await this.#store({ newIds: 0, puts: [put] });
+      if (refusal !== null) return refusal;
+    }
+    return null;
   }
 
   async holds({ eventId, holds }: HoldsPart): Promise<Refusal | null> {
@@ -310,6 +323,12 @@ interface PricesPart {
   readonly lostSlot: number;
 }
 
+interface ChannelsPart {
+  readonly kind: "channels";
+  readonly eventId: string;
+  readonly channels: readonly ChannelSeats[];
+}
+
 interface SentHold {
   readonly fence: number;
   readonly session: string;
@@ -350,7 +369,7 @@ interface TakenPart {
   readonly digest: string;
 }
 
-type InventoryPart = PricesPart | HoldsPart | TakenPart;
+type InventoryPart = PricesPart | ChannelsPart | HoldsPart | TakenPart;
 
 /** The parts of an event, in their order. Each is made when it is called for. */
 function inventoryParts(state: State, event: EventRow): (() => InventoryPart)[] {
@@ -360,6 +379,7 @@ function inventoryParts(state: State, event: EventRow): (() => InventoryPart)[] 
   const holdParts = Math.ceil(partition().holds.count / HOLDS_PER_PART);
   return [
     () => pricesPart(eventId, partition(), lostSlot()),
+    ...(event.channels === undefined ? [] : [() => channelsPart(event, partition())]),
     ...Array.from({ length: holdParts }, (_, i) => () => holdsPart(eventId, partition(), i)),
     () => ({
       kind: "taken",
@@ -411,6 +431,22 @@ function pricesPart(eventId: string, partition: Partition, lostSlot: number): Pr
   return { kind: "prices", eventId, runs, areas: triples, lostSlot };
 }
 
+function channelsPart({ id, channels = [] }: EventRow, partition: Partition): ChannelsPart {
+  const { seatCount } = partition.layout;
+  const seatsOf = (slot: number): ChannelSeats => {
+    const runs: number[] = [];
+    let isRunning = false;
+    for (let seat = 0; seat < seatCount; seat++) {
+      const isIn = partition.channelOf(seat) === slot;
+      if (isIn && isRunning) runs[runs.length - 1]! += 1;
+      else if (isIn) runs.push(seat, 1);
+      isRunning = isIn;
+    }
+    return { slot, runs };
+  };
+  return { kind: "channels", eventId: id, channels: channels.map(({ slot }) => seatsOf(slot)) };
+}
+
 function holdsPart(eventId: string, partition: Partition, number: number): HoldsPart {
   const first = number * HOLDS_PER_PART;
   const slots = partition.holds.slots().slice(first, first + HOLDS_PER_PART);
@@ -435,12 +471,12 @@ function takenIn(partition: Partition, wanted: typeof SOLD | typeof BLOCKED): Ta
 }
 
 /**
- * A hash of the states, prices, fences and holds of an inventory. Times of changes and starts of
+ * A hash of the states, prices, channels, fences and holds of an inventory. Times of changes and starts of
  * holds are left out: a clock behind the other one moves them.
  * Cost: O(seats + n log n) in the holds.
  */
 function digestOf(partition: Partition): string {
-  const { state, price, areas, holds } = partition;
+  const { state, price, channels, areas, holds } = partition;
   const held = areas.heldOf(new Set(holds.taken()));
   const texts = holds.slots().map((slot) => {
     const { fence, session, holdType, expiresAtMs } = holds.get(slot);
@@ -451,6 +487,7 @@ function digestOf(partition: Partition): string {
   const fences = Float64Array.from(state, (_, seat) => partition.fenceOf(seat));
   const hash = createHash("sha256").update(state).update(bytesOf(price)).update(bytesOf(fences));
   hash.update(bytesOf(counters.counts)).update(bytesOf(counters.price));
+  if (channels !== null) hash.update(channels);
   return hash.update(texts.join("\n")).digest("hex");
 }
 

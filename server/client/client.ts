@@ -374,6 +374,8 @@ export interface Booking {
   readonly priceIds?: ById | null;
   /** Of a lock: the token of a visitor, where the event has a door. */
   readonly admission?: string | null;
+  /** A lock or a direct sale takes seats that the event keeps for this channel, too. */
+  readonly channel?: string | null;
   /** By default made by a client with `repeats`. */
   readonly idempotencyKey?: string;
 }
@@ -398,6 +400,8 @@ export interface BestRequest {
   readonly holdType?: string | null;
   /** The token of a visitor, where the event has a door. */
   readonly admission?: string | null;
+  /** Seats that the event keeps for this channel count as free, too. */
+  readonly channel?: string | null;
   /** By default made by a client with `repeats`. */
   readonly idempotencyKey?: string;
 }

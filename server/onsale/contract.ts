@@ -70,6 +70,7 @@ export interface RefusedObject {
     | "HELD_BY_THIS_SESSION"
     | "PRICE_CHANGED"
     | "STALE_FENCE"
+    | "CHANNEL"
     | "INSUFFICIENT_CAPACITY"
     | "HELD_LIMIT"
     | "VISITOR_LIMIT"

@@ -109,6 +109,47 @@ export async function statuses(world) {
   });
 }
 
+/** Seats kept for the calls that name a channel. */
+export async function channels(world) {
+  const { api } = world;
+  const show = await onSale(world, "A night with an agency");
+  const path = `/events/${show.id}/channels/`;
+  const [one, two, three] = show.a;
+  const seatsOf = (...ids) => ({ seats: ids.map((id) => ({ id })) });
+  await step("a channel keeps seats, which the list counts and the map names", async () => {
+    const made = done(await api.put(`${path}agency`, { name: "Agency", seats: [one, two] }), 201);
+    assert.deepEqual([made.key, made.name, made.active], ["agency", "Agency", 2]);
+    const again = await api.put(`${path}agency`, { name: "Agents", seats: [one, two] });
+    assert.deepEqual(done(again), { ...made, name: "Agents" });
+    assert.deepEqual(done(await api.get(path)), [{ ...made, name: "Agents" }]);
+    const { columns } = done(await api.get(`/events/${show.id}/map/`));
+    const kept = columns.ids.filter((_, i) => columns.channels[i] === "agency");
+    assert.deepEqual(kept, [one, two]);
+    invalid(await api.put(`${path}press`, { seats: [one] }), "name");
+    invalid(await api.put(`${path}press`, { name: "Press", seats: [1] }), "seats[0]");
+    problem(
+      await api.put(`${path}press`, { name: "Press", seats: [three, two] }),
+      409,
+      "INVENTORY_IN_USE",
+      [{ field: "seats[1]", rejectedValue: two, code: "CHANNEL" }],
+    );
+    missing(await api.get(`/events/${randomUUID()}/channels/`));
+  });
+  await step("kept seats are locked with their channel alone, until it is deleted", async () => {
+    const call = (kind, body) => book(api, kind, show.id, { sessionId: "cho", ...body });
+    problem(await call("lock", seatsOf(one)), 400, "INVENTORY_NOT_AVAILABLE", [
+      { field: "seats[0].id", rejectedValue: one, code: "CHANNEL" },
+    ]);
+    assert.equal(done(await call("directsale", seatsOf(one))), false);
+    isTrue(await call("lock", { ...seatsOf(one, three), channel: "agency" }));
+    isTrue(await call("unlock", seatsOf(one, three)));
+    done(await api.delete(`${path}agency`), 204);
+    missing(await api.delete(`${path}agency`));
+    isTrue(await call("lock", seatsOf(one)));
+    isTrue(await call("unlock", seatsOf(one)));
+  });
+}
+
 export async function doors(world) {
   const { api } = world;
   const show = await onSale(world, "A night with a door");

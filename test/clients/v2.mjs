@@ -12,7 +12,8 @@ import { bookings, directSales, generalAdmission, retries } from "./v2-booking.m
 import { live } from "./v2-live.mjs";
 import { clone, layouts, schemaDeletion, schemas } from "./v2-catalog.mjs";
 import { seatmaps, venues, zones } from "./v2-catalog.mjs";
-import { clones, doors, echoes, eventEnd, events, series, statuses } from "./v2-events.mjs";
+import { channels, clones, doors, echoes, eventEnd, events } from "./v2-events.mjs";
+import { series, statuses } from "./v2-events.mjs";
 import { calledRows, caller, countOfSteps, deviations, step, topic } from "./v2-kit.mjs";
 import { MANAGEMENT, withKey } from "./v2-kit.mjs";
 import { priceList, seatListing } from "./v2-prices.mjs";
@@ -43,7 +44,7 @@ async function documents() {
 const topics = [
   [organizations, login, holdTypes],
   [venues, schemas, layouts, seatmaps, zones],
-  [events, priceList, seatListing, statuses, clones, doors, series],
+  [events, priceList, seatListing, statuses, clones, channels, doors, series],
   [bookings, generalAdmission, directSales, retries, commands, live, webhooks],
   [clone, schemaDeletion, eventEnd, echoes],
   [documents, tenants, keys],

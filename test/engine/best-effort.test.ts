@@ -148,7 +148,7 @@ function expected(house: RandomHouse, body: StateSelection, refused: readonly { 
       if (gone.has(id) || partition.price[other] !== price) return false;
       if (Number.isNaN(layout.x[other])) return false;
       if ((layout.marks[other]! & 1) !== (layout.marks[seat]! & 1)) return false;
-      const alone = { sessionId: body.sessionId!, seats: [{ id }] };
+      const alone = { ...body, seats: [{ id }] };
       const command = { kind: "lock", caller: world.caller, eventId, body: alone } as const;
       return world.engine.check(command).refused === Result.OK;
     });
@@ -172,7 +172,8 @@ test("alternatives in random halls → those that are found by trying each seat 
     for (let i = 0; i < 4; i++) {
       const count = 1 + random.below(random.once(4) ? 30 : 5);
       const ids = new Set(Array.from({ length: count }, () => random.pick(house.seatIds)));
-      const body = { sessionId: "buyer", seats: [...ids].map((id) => ({ id })) };
+      const channel = random.pick([null, "agency", "press"]);
+      const body = { sessionId: "buyer", channel, seats: [...ids].map((id) => ({ id })) };
       const outcome = world.submit("lockBestEffort", caller, { eventId, body });
       const refused = isRefused(outcome) ? outcome.errors : outcome.value.refused;
       const { state } = world.engine;

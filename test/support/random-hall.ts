@@ -140,6 +140,7 @@ function shuffled<T>(random: Random, items: readonly T[]): T[] {
     .map(({ item }) => item);
 }
 
+const KEYS = ["agency", "press"];
 const STATE_NAMES = [null, null, "ACTIVE", "LOCKED", "SOLD", "BLOCKED"];
 
 /** A hall with two prices in an event of its own, sold by chance. */
@@ -153,6 +154,7 @@ export class RandomHouse {
   /** By guid. */
   readonly #ids: ReadonlyMap<string, number>;
   readonly seatIds: readonly number[];
+  readonly #hasChannels: boolean;
 
   constructor(random: Random, world: World) {
     this.#random = random;
@@ -182,6 +184,8 @@ export class RandomHouse {
     world.must("replaceHoldTypes", caller, { body: [{ name: "SHORT", ttlSeconds: 1 }] });
     const taken = random.pick([0, 2, 4, 8, 11]);
     for (const id of this.seatIds) if (random.below(12) < taken) this.take(id);
+    this.#hasChannels = random.once(3);
+    if (this.#hasChannels) this.#allot();
   }
 
   /** Locks, sells or blocks a seat, whatever its state. */
@@ -205,6 +209,15 @@ export class RandomHouse {
       this.#book(kind, { seats: [{ id }] });
     }
     if (this.#random.once(6)) world.clock.timeMs += 2_000;
+    if (this.#hasChannels && this.#random.once(2)) this.#allot();
+  }
+
+  /** Keeps some seats for a channel, in whatever state. */
+  #allot(): void {
+    const { world, eventId, seatIds } = this;
+    const key = this.#random.pick(KEYS);
+    const seats = seatIds.filter(() => this.#random.once(4));
+    world.submit("putChannel", world.caller, { eventId, key, body: { name: key, seats } });
   }
 
   get hall(): Hall {
@@ -212,11 +225,13 @@ export class RandomHouse {
     const { engine } = world;
     const event = engine.state.catalog.events.get(this.eventId)!;
     engine.expire(event);
-    const { state, price, areas, layout } = engine.state.partitionOf(event);
+    const partition = engine.state.partitionOf(event);
+    const { state, price, areas, layout } = partition;
     const slots = engine.state.catalog.pricesOf(event.id);
     const idOf = (guid: string) => this.#ids.get(guid)!;
     const seats = this.#drawn.seats.map(({ guid, sector, row, ...seat }) => {
       const index = layout.seatIndexes.get(idOf(guid))!;
+      const slot = partition.channelOf(index);
       return {
         ...seat,
         id: idOf(guid),
@@ -224,6 +239,7 @@ export class RandomHouse {
         row: idOf(row),
         state: STATE_NAMES[state[index]!]!,
         price: slots.get(price[index]!)?.id ?? 0,
+        channel: event.channels?.find((channel) => channel.slot === slot)?.key ?? null,
       };
     });
     return {
@@ -260,6 +276,7 @@ export class RandomHouse {
       isPreferred: random.once(2),
       avoidOrphans: !random.once(4),
       orphanMode: this.#orphanMode,
+      channel: this.#hasChannels ? random.pick([null, ...KEYS, "nobody"]) : null,
     };
   }
 }
@@ -275,5 +292,6 @@ export function requestOf(wish: BestWish): BestRequest {
     includeAccessible,
     adjacent: wish.isPreferred ? "preferred" : "required",
     avoidOrphans: wish.avoidOrphans,
+    channel: wish.channel,
   };
 }

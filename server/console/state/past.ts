@@ -19,7 +19,13 @@ const REFRESH_MS = 10_000;
 /** The map is painted first. */
 const FIRST_DELAY_MS = 1_000;
 /** Before them an event is only set up. */
-const SETUP_CALLS: ReadonlySet<string> = new Set(["event", "prices", "deleteprice", "layout"]);
+const SETUP_CALLS: ReadonlySet<string> = new Set([
+  "event",
+  "prices",
+  "deleteprice",
+  "channels",
+  "layout",
+]);
 
 /** Seats whose state is not the present one. */
 export interface Difference {

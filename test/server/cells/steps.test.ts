@@ -328,6 +328,43 @@ test("a move of holds, sales and blocks → their fences, starts and ends stay, 
   expect(digest(replayed(to.journal))).toBe(to.digest);
 });
 
+test("a move of channels and amounts → seats are kept as before, and prices have their amounts", async () => {
+  to = emptyIds(7);
+  const { world, a } = from;
+  const idsOf = (...labels: string[]) => labels.map((label) => a.labels.idOf(label));
+  const put = (key: string, ...labels: string[]) => {
+    const body = { name: key, seats: idsOf(...labels) };
+    world.must("putChannel", a.caller, { eventId: a.eventId, key, body });
+  };
+  put("gone", "A6");
+  put("press", "A2", "A3", "B1");
+  put("agency", "A1", "B4", "Round2");
+  put("empty");
+  world.must("deleteChannel", a.caller, { eventId: a.eventId, key: "gone" });
+  const [price] = from.engine.state.catalog.pricesOf(a.eventId).values();
+  const priced = { id: price!.id, name: "Full", eventId: a.eventId, amount: 7, currency: "EUR" };
+  world.must("updatePrices", a.caller, { eventId: a.eventId, body: [priced] });
+  expect((await from.book("directsale", null, "B2")).status).toBe(200);
+  const shown = async (server: TestServer) => {
+    const path = `${V2}/events/${a.eventId}`;
+    const summary = await server.get<{ revenue: unknown }>(`${path}/summary/`, a);
+    const map = await server.get<{ columns: object }>(`${path}/map/`, a);
+    const channels = await server.get(`${path}/channels/`, a);
+    return [summary.body.revenue, map.body.columns, channels.body];
+  };
+  const before = await shown(from);
+  expect(before[0]).toEqual([{ currency: "EUR", sold: 7 }]);
+  await move(from, to, a.id, 7);
+  expect(await shown(to)).toEqual(before);
+  const lock = `${V2}/booking/lock?eventId=${a.eventId}`;
+  const body = from.selection("N", "A1", "A2");
+  expect((await to.post(lock, { ...body, channel: "agency" }, a)).body.errors).toMatchObject([
+    { field: "seats[1].id", code: "CHANNEL" },
+  ]);
+  checkState(to.engine.state);
+  expect(digest(replayed(to.journal))).toBe(to.digest);
+});
+
 test("a hold that ends during the move → arrives, and is over for the first call", async () => {
   to = emptyIds(7);
   const { world, a } = from;

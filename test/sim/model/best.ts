@@ -19,6 +19,8 @@ export interface HallSeat {
   state: string | null;
   /** 0 for none. */
   price: number;
+  /** The key of its channel. */
+  channel: string | null;
 }
 
 export interface HallArea {
@@ -49,6 +51,7 @@ export interface BestWish {
   isPreferred: boolean;
   avoidOrphans: boolean;
   orphanMode: "off" | "strict" | "lenient";
+  channel: string | null;
 }
 
 export type Best =
@@ -130,6 +133,7 @@ function isCandidate(wish: BestWish, seat: HallSeat, taken: ReadonlySet<HallSeat
   const { groupIds, accessible, includeAccessible } = wish;
   if (seat.state !== "ACTIVE" || taken.has(seat) || seat.isHidden) return false;
   if (!isPriced(wish, seat.price)) return false;
+  if (seat.channel !== null && seat.channel !== wish.channel) return false;
   const isWithin = groupIds.includes(seat.row) || groupIds.includes(seat.section);
   if (groupIds.length > 0 && !isWithin) return false;
   return !seat.isAccessible || accessible > 0 || includeAccessible;

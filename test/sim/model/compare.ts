@@ -69,6 +69,11 @@ export function differences(state: State, eventId: string, event: ModelEvent): s
     tell("amount of", id, amount, money?.amount);
     tell("currency of", id, currency, money?.currency);
   }
+  const channels = row.channels ?? [];
+  const names = channels.map(({ key, name }) => `${key} ${name}`).join();
+  const named = [...event.channels].sort(([a], [b]) => (a < b ? -1 : 1));
+  tell("channels", eventId, names, named.map(([key, name]) => `${key} ${name}`).join());
+  const keyOf = new Map(channels.map(({ slot, key }) => [slot, key]));
   for (let index = 0; index < layout.seatCount; index++) {
     const id = layout.seatIds[index]!;
     const seat = event.seats.get(id);
@@ -77,6 +82,7 @@ export function differences(state: State, eventId: string, event: ModelEvent): s
     tell("state of", id, STATE_NAMES[partition.state[index] as SeatState], seat.state);
     tell("price of", id, priceId(partition.price[index]!), seat.price);
     tell("time of", id, partition.changedAtMs[index], seat.updatedMs);
+    tell("channel of", id, keyOf.get(partition.channelOf(index)) ?? null, seat.channel);
     tell("fence of", id, partition.fenceOf(index), seat.hold?.fence ?? seat.fence);
     if (partition.state[index] !== SeatState.LOCKED || seat.hold === null) continue;
     tell("hold of", id, engineHold(partition, partition.holdOf(index)), modelHold(seat.hold));

@@ -29,6 +29,8 @@ export interface BookingRequest {
   all: boolean;
   /** By id of a seat or an area. */
   priceIds: Map<number, number>;
+  /** Of a lock or a direct sale. */
+  channel: string | null;
 }
 
 /** A request for the best places. */
@@ -57,6 +59,13 @@ export interface PriceRequest {
   seats: PriceItem[];
   groups: PriceItem[];
   onlyActive: boolean;
+}
+
+export interface ChannelRequest {
+  key: string;
+  name: string;
+  seats: number[];
+  groupOfSeatsIds: number[];
 }
 
 export interface Refused {
@@ -140,6 +149,8 @@ export interface ModelSeat {
   y: number;
   state: "ACTIVE" | "LOCKED" | "SOLD" | "BLOCKED" | null;
   price: number;
+  /** The key of its channel. */
+  channel: string | null;
   hold: Hold | null;
   /** The number of the record of its sale or block; 0 for none. */
   fence: number;
@@ -167,6 +178,8 @@ export interface ModelEvent {
   schemaGaCapacity: number | null;
   /** By id; null without an amount. */
   prices: Map<number, Money | null>;
+  /** Names by key. */
+  channels: Map<string, string>;
   seats: Map<number, ModelSeat>;
   areas: Map<number, ModelArea>;
 }

@@ -35,6 +35,7 @@ const EXPECTED = [
   "NOT_FOUND",
   "HELD_BY_ANOTHER_SESSION",
   "STALE_FENCE",
+  "CHANNEL",
   "INSUFFICIENT_CAPACITY",
   "best in a cart",
 ];

@@ -11,6 +11,7 @@ import {
   type BookingRequest,
   type CartRequest,
   type CartStep,
+  type ChannelRequest,
   type Choice,
   type ExtendRequest,
   COMPARES_HOLDS,
@@ -256,7 +257,14 @@ export class Model {
     if (unknown.length > 0) return bad(...unknown);
     if (!organization.bookingEnabled) return refusal("ORGANIZATION_DISABLED");
     if (event.status !== "PUBLISHED") return refusal("EVENT_NOT_PUBLISHED");
-    const no = { fences: new Map(), fence: null, fromBlocked: false, toBlocked: false, all: false };
+    const no = {
+      channel: null,
+      fences: new Map(),
+      fence: null,
+      fromBlocked: false,
+      toBlocked: false,
+      all: false,
+    };
     const { organization: owner, event: eventId } = request;
     const of = { word: "lock" as const, organization: owner, event: eventId, sessionId, holdType };
     const all = { ...of, ...no, priceIds: new Map(), seats: [], areas: [] };
@@ -371,6 +379,7 @@ export class Model {
     if (!organization.bookingEnabled) return refusal("ORGANIZATION_DISABLED");
     if (event.status !== "PUBLISHED") return refusal("EVENT_NOT_PUBLISHED");
     const asSale = {
+      channel: null,
       all: false,
       fromBlocked: false,
       toBlocked: false,
@@ -528,6 +537,67 @@ export class Model {
     return TRUE;
   }
 
+  /** Keeps exactly these seats for a channel. */
+  putChannel(
+    eventId: string,
+    owner: number,
+    { key, name, seats, groupOfSeatsIds }: ChannelRequest,
+    nowMs: number,
+  ): Answer {
+    this.expire(eventId, nowMs);
+    const event = this.events.get(eventId);
+    if (event === undefined) return refusal("ENTITY_NOT_FOUND");
+    if (event.organization !== owner) return refusal("ACCESS_DENIED");
+    const all = [...event.seats.values()];
+    const bad: string[] = [];
+    /** With the member that names it first. */
+    const wanted = new Map<ModelSeat, string>();
+    const want = (seat: ModelSeat, field: string) => {
+      if (!wanted.has(seat)) wanted.set(seat, field);
+    };
+    seats.forEach((id, i) => {
+      const seat = event.seats.get(id);
+      if (seat === undefined) bad.push(`seats[${i}]`);
+      else want(seat, `seats[${i}]`);
+    });
+    groupOfSeatsIds.forEach((id, i) => {
+      const own = all.filter(({ row, section }) => row === id || section === id);
+      if (own.length === 0) bad.push(`groupOfSeatsIds[${i}]`);
+      for (const seat of own) want(seat, `groupOfSeatsIds[${i}]`);
+    });
+    if (bad.length > 0) {
+      return refusal(
+        "VALIDATION_FAILED",
+        bad.map((field) => ({ field, code: "", value: null })),
+      );
+    }
+    const others = [...wanted].filter(([{ channel }]) => channel !== null && channel !== key);
+    if (others.length > 0) {
+      const refused = others.map(([{ id }, field]) => ({ field, code: "CHANNEL", value: id }));
+      return refusal("INVENTORY_IN_USE", refused);
+    }
+    // A new channel is granted with true, a changed one with false.
+    const isNew = !event.channels.has(key);
+    event.channels.set(key, name);
+    for (const seat of all) {
+      const channel = wanted.has(seat) ? key : seat.channel === key ? null : seat.channel;
+      if (channel !== seat.channel) Object.assign(seat, { channel, updatedMs: nowMs });
+    }
+    return isNew ? TRUE : { answer: "false", refused: [] };
+  }
+
+  deleteChannel(eventId: string, owner: number, key: string, nowMs: number): Answer {
+    this.expire(eventId, nowMs);
+    const event = this.events.get(eventId);
+    if (event === undefined) return refusal("ENTITY_NOT_FOUND");
+    if (event.organization !== owner) return refusal("ACCESS_DENIED");
+    if (!event.channels.delete(key)) return refusal("ENTITY_NOT_FOUND");
+    for (const seat of event.seats.values()) {
+      if (seat.channel === key) Object.assign(seat, { channel: null, updatedMs: nowMs });
+    }
+    return TRUE;
+  }
+
   /**
    * Moves an event to another schema. @returns INVENTORY_IN_USE if anything is held, sold or blocked;
    * ENTITY_NOT_FOUND if it was deleted meanwhile.
@@ -599,6 +669,7 @@ function cloneEvent(event: ModelEvent): ModelEvent {
   return {
     ...event,
     prices: new Map(event.prices),
+    channels: new Map(event.channels),
     seats: new Map([...event.seats].map(([id, seat]) => [id, { ...seat }])),
     areas: new Map(areas),
   };

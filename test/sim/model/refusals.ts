@@ -24,6 +24,8 @@ export function seatProblems(event: ModelEvent, request: BookingRequest): Refuse
       const isOwn = word === "lock" && sessionId !== null && seat.hold?.session === sessionId;
       return isOwn ? "HELD_BY_THIS_SESSION" : seat.state;
     }
+    const asks = word === "lock" || word === "directsale";
+    if (asks && seat.channel !== null && seat.channel !== request.channel) return "CHANNEL";
     const wanted = fences.get(seat.id) ?? fence;
     if (COMPARES_RECORDS.has(word)) {
       return wanted === null || wanted === seat.fence ? null : "STALE_FENCE";

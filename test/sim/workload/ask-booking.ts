@@ -16,7 +16,6 @@ import {
 } from "../model/facts.ts";
 import { anyOf, type Ask, commandOf, eventsOf, type House, type Scene, type Twin } from "./ask.ts";
 import { UNKNOWN_ID } from "./houses.ts";
-import type { Random } from "./random.ts";
 
 const UNKNOWN_EVENT = "00000000-0000-4000-8000-00000000beef";
 const SESSIONS = [null, "A", "B", "C"] as const;
@@ -85,7 +84,9 @@ export function drawBooking(scene: Scene, event: ModelEvent, { caller, asked }: 
   // Beside all nothing is named, but once in a while.
   const named = all && !random.once(8) ? NOTHING : { seats, areas, fences, ...guards };
   const { toBlocked } = guards;
-  const request: BookingRequest = { ...of, sessionId, holdType, all, ...named, toBlocked };
+  const channel = chooseChannel(scene, event);
+  const session = { sessionId, holdType, channel };
+  const request: BookingRequest = { ...of, ...session, all, ...named, toBlocked };
   const { fence, fromBlocked, priceIds } = named;
   const body = {
     sessionId,
@@ -98,6 +99,7 @@ export function drawBooking(scene: Scene, event: ModelEvent, { caller, asked }: 
     ...(fromBlocked ? { fromBlocked } : {}),
     ...(toBlocked ? { toBlocked } : {}),
     ...(priceIds.size === 0 ? {} : { priceIds: Object.fromEntries(priceIds) }),
+    ...(channel === null ? {} : { channel }),
   };
   return { request, body };
 }
@@ -181,6 +183,7 @@ export function drawBest(scene: Scene, event: ModelEvent, { caller, asked }: Ask
     includeAccessible: random.once(4),
     isPreferred: random.once(2),
     avoidOrphans: !random.once(3),
+    channel: chooseChannel(scene, event),
   };
   const [sessionId, holdType] = [random.pick(SESSIONS), random.pick(HOLD_TYPES)];
   const { priceIds, groupIds, accessible, includeAccessible, isPreferred, avoidOrphans } = wish;
@@ -194,6 +197,7 @@ export function drawBest(scene: Scene, event: ModelEvent, { caller, asked }: Ask
     adjacent: isPreferred ? "preferred" : "required",
     avoidOrphans,
     holdType,
+    ...(wish.channel === null ? {} : { channel: wish.channel }),
   } as const;
   const { organizationId: organization } = caller;
   const request: BestAsk = { ...wish, organization, event: asked, sessionId, holdType };
@@ -276,6 +280,12 @@ function chooseGuards(
     if (random.once(20)) priceIds.set(UNKNOWN_ID + 1, 1);
   }
   return { fence, fromBlocked, toBlocked, priceIds };
+}
+
+/** Nothing is drawn without channels: the stored seeds keep their requests. */
+function chooseChannel({ random }: Scene, { channels }: ModelEvent): string | null {
+  if (channels.size === 0 || random.once(3)) return null;
+  return random.once(12) ? "nobody" : random.pick([...channels.keys()]);
 }
 
 function chooseAreas({ random }: Scene, event: ModelEvent): Choice[] {
@@ -369,44 +379,18 @@ function askDelete({ random, model }: Scene, { caller }: House, eventId: string)
   };
 }
 
-/** Half of the new prices have an amount; now and then one without the other half is refused. */
-function askCreate({ random, model, hasGuards }: Scene, { caller }: House, eventId: string) {
-  const { prices } = model.events.get(eventId)!;
-  const drawn = hasGuards ? drawMoney(random) : NO_MONEY;
-  const priceId = hasGuards && random.once(2) ? anyOf(random, prices.keys()) : undefined;
-  if (priceId !== undefined) {
-    const body = [{ id: priceId, name: "Changed", eventId, ...drawn.body }];
-    return {
-      command: commandOf("updatePrices", caller, { eventId, body }),
-      twin: (): Twin => ({ expect: (twin) => twin.putPrice(eventId, priceId, drawn.body) }),
-    };
-  }
-  if (prices.size >= 4) return null;
-  const body = [{ name: "New", eventId, ...drawn.body }];
+function askCreate({ model }: Scene, { caller }: House, eventId: string): Ask | null {
+  if (model.events.get(eventId)!.prices.size >= 4) return null;
   return {
-    command: commandOf("createPrices", caller, { eventId, body }),
-    isForeign: drawn.isHalf,
-    twin: () => ({ effect: priced(eventId, drawn.body) }),
+    command: commandOf("createPrices", caller, { eventId, body: [{ name: "New", eventId }] }),
+    twin: () => ({ effect: priced(eventId) }),
   };
 }
 
-type MoneyBody = Partial<Money>;
-const NO_MONEY = { body: {} as MoneyBody, isHalf: false };
-/** The highest amount, and one below it. */
-const AMOUNTS = [0, 4_500, 999_999_999_999, 1_000_000_000_000];
-
-function drawMoney(random: Random): typeof NO_MONEY {
-  if (random.once(2)) return NO_MONEY;
-  const money = { amount: random.pick(AMOUNTS), currency: random.pick(["EUR", "CHF", "JPY"]) };
-  if (!random.once(8)) return { body: money, isHalf: false };
-  const { amount, currency } = money;
-  return { body: random.once(2) ? { amount } : { currency }, isHalf: true };
-}
-
-/** Gives the created prices to the event. */
+/** Gives the created prices, of one amount, to the event. */
 export function priced(
   eventId: string,
-  { amount, currency }: MoneyBody = {},
+  { amount, currency }: Partial<Money> = {},
 ): NonNullable<Twin["effect"]> {
   const money = amount === undefined || currency === undefined ? null : { amount, currency };
   return (model, rows: readonly { readonly id: number }[]) => {

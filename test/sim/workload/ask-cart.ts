@@ -133,11 +133,11 @@ function isLock(request: CartStep["request"]): request is BookingRequest | BestI
 
 /** The objects of an earlier item, without its guards. */
 function followed(earlier: BookingRequest, word: Word): { request: BookingRequest; body: object } {
-  const { seats, areas, sessionId, holdType } = earlier;
+  const { seats, areas, sessionId, holdType, channel } = earlier;
   const plain = { fence: null, fromBlocked: false, toBlocked: false, all: false };
   const none = { fences: new Map<number, number>(), priceIds: new Map<number, number>() };
   const request = { ...earlier, ...plain, ...none, word };
-  return { request, body: { sessionId, holdType, seats, groupOfSeats: areas } };
+  return { request, body: { sessionId, holdType, channel, seats, groupOfSeats: areas } };
 }
 
 /**

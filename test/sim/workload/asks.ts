@@ -3,6 +3,7 @@ import { askBooking, askPrices } from "./ask-booking.ts";
 import { askCart } from "./ask-cart.ts";
 import { askAccounts, askCatalog, askSeries, askZones } from "./ask-catalog.ts";
 import { askEvents, askLayout, askSettings } from "./ask-events.ts";
+import { askOffers } from "./ask-offers.ts";
 import type { Ask, House, Scene } from "./ask.ts";
 import type { Group } from "./plan.ts";
 
@@ -18,6 +19,7 @@ const ASKS: Readonly<Record<Group, Generator | null>> = {
   catalog: askCatalog,
   accounts: askAccounts,
   carts: askCart,
+  offers: askOffers,
   // No commands.
   reads: null,
 };

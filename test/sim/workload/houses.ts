@@ -36,6 +36,7 @@ export function modelEventOf(document: LayoutDocument, event: NewEvent): ModelEv
     status: "PUBLISHED",
     schemaGaCapacity: SCHEMA_GA_CAPACITY,
     prices: new Map(),
+    channels: new Map(),
     seats: modelSeatsOf(document, nowMs),
     areas: modelAreasOf(document, nowMs),
   };
@@ -52,7 +53,7 @@ export function modelSeatsOf(
       const row = rowOf.get(rowGuid)!;
       const sector = sectorOf.get(row.sectorGuid)!;
       const place = { row: row.id, section: sector.id, isTable: sector.type === "TABLE" };
-      const seat = { id, ...place, x: x!, y: y!, state: null, price: 0 };
+      const seat = { id, ...place, x: x!, y: y!, state: null, price: 0, channel: null };
       return [id, { ...seat, hold: null, fence: 0, updatedMs: nowMs }];
     }),
   );

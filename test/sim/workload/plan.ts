@@ -18,9 +18,12 @@ const WEIGHTS = {
   accounts: 2,
   reads: 5,
   carts: 15,
+  offers: 6,
 } as const;
 export type Group = keyof typeof WEIGHTS;
 export const GROUPS = Object.keys(WEIGHTS) as readonly Group[];
+/** Drawn last, so that a seed keeps the rest of its plan. */
+export const LATER_GROUPS: readonly Group[] = ["carts", "offers"];
 
 /** Each group as often as its weight. */
 export function bagOf(groups: readonly Group[]): Group[] {
@@ -82,7 +85,8 @@ export function planOf(seed: number): Plan {
   const random = Random.stream(seed, "plan");
   const isBig = random.once(BIG_ONCE);
   const groups = GROUPS.filter((group) => {
-    return group === "booking" || (group !== "carts" && random.below(100) < GROUP_PERCENT);
+    if (LATER_GROUPS.includes(group)) return false;
+    return group === "booking" || random.below(100) < GROUP_PERCENT;
   });
   const faults = FAULTS.filter(() => random.below(100) < FAULT_PERCENT);
   const hasSnapshots = random.below(100) < SNAPSHOTS_PERCENT;
@@ -94,7 +98,6 @@ export function planOf(seed: number): Plan {
     segmentBytes: random.pick([8, 12, 16, 32]) * KIB,
     snapshotBytes: hasSnapshots ? random.pick([8, 24, 64]) * KIB : null,
   };
-  // Drawn last, so that a seed keeps the rest of its plan.
-  if (random.below(100) < GROUP_PERCENT) groups.push("carts");
+  for (const group of LATER_GROUPS) if (random.below(100) < GROUP_PERCENT) groups.push(group);
   return { seed, isBig, ...sizes, groups, faults: new Set(faults) };
 }

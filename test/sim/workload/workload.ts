@@ -13,7 +13,7 @@ import { Model } from "../model/model.ts";
 import { openHouses } from "../setup.ts";
 import { type Ask, ask, type House, type Scene, type Submit } from "./ask.ts";
 import { askOf } from "./asks.ts";
-import { bagOf, type Group, GROUPS } from "./plan.ts";
+import { bagOf, type Group, GROUPS, LATER_GROUPS } from "./plan.ts";
 import { Random } from "./random.ts";
 
 const SWEEP_ONCE = 200;
@@ -26,7 +26,7 @@ const bagWith = (groups: readonly Group[]) =>
     return Array.from({ length: times }, () => bagOf([group])).flat();
   });
 const BAG = bagWith(GROUPS);
-const BAG_WITHOUT_CARTS = bagWith(GROUPS.filter((group) => group !== "carts"));
+const EARLIER_BAG = bagWith(GROUPS.filter((group) => !LATER_GROUPS.includes(group)));
 
 export interface WorkloadOptions {
   /** Another way to the engine than a call. */
@@ -82,7 +82,7 @@ export class Workload {
     const scene = this.#scene(this.#houses);
     let drawn: Ask | null = null;
     while (drawn === null) {
-      const bag = this.#hasGuards ? BAG : BAG_WITHOUT_CARTS;
+      const bag = this.#hasGuards ? BAG : EARLIER_BAG;
       drawn = askOf(this.#random.pick(bag), scene, this.#random.pick(this.#houses));
     }
     this.#ask(drawn);
