@@ -3,6 +3,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { apply, noteSequence } from "../../../engine/apply.ts";
 import type { EventRow } from "../../../engine/catalog.ts";
 import { SeatState } from "../../../engine/inventory/states.ts";
+import { keyOfChannel } from "../../../engine/queries/access.ts";
 import type { EventChange } from "../../../engine/queries/history.ts";
 import { areaFacts, isOnSale, listedEvent, seatFacts } from "../../../engine/queries/seats.ts";
 import { State } from "../../../engine/state.ts";
@@ -91,20 +92,25 @@ function recalledInBlocks(recent: RecentChanges, event: EventRow, since: number)
 /** Seats and areas as the changes leave them. */
 function folded(changes: readonly EventChange[]) {
   const seats = new Map<number, unknown>();
+  /** Keys by seat, null for none: a change that leaves it as it is does not say it. */
+  const channels = new Map<number, string | null>();
   const areas = new Map<number, unknown>();
   let [status, bookable]: unknown[] = [null, null];
   for (const change of changes) {
-    for (const seat of change.seats) seats.set(seat.id, seat);
+    for (const { channel, ...seat } of change.seats) {
+      seats.set(seat.id, seat);
+      if (channel !== undefined) channels.set(seat.id, channel);
+    }
     for (const area of change.areas) areas.set(area.id, area);
     status = change.status ?? status;
     bookable = change.bookable ?? bookable;
   }
-  return { seats, areas, status, bookable };
+  return { seats, channels, areas, status, bookable };
 }
 
 /** Compares the state with what the changes since its creation leave. */
 function expectFold(state: State, event: EventRow, changes: readonly EventChange[]): void {
-  const { seats, areas, status, bookable } = folded(changes);
+  const { seats, channels, areas, status, bookable } = folded(changes);
   expect({ status, bookable }).toEqual({ status: event.status, bookable: isOnSale(state, event) });
   const listed = listedEvent(state, event);
   const { partition, prices } = listed;
@@ -112,6 +118,8 @@ function expectFold(state: State, event: EventRow, changes: readonly EventChange
     const { seatId: id, state: found, priceId } = seatFacts(listed, seat);
     const hold = found === SeatState.LOCKED ? partition.holds.get(partition.holdOf(seat)) : null;
     const known = seats.get(id);
+    const slot = partition.channelOf(seat);
+    expect(channels.get(id) ?? null).toBe(slot === 0 ? null : keyOfChannel(event, slot));
     // Seats of the first layout were not in a change before they had a price.
     if (known === undefined) expect(found).toBe(SeatState.UNPRICED);
     else {
@@ -162,7 +170,7 @@ test.each(SEEDS)(
 
 test("the seeds above have every kind of change", () => {
   const moves = "lock extend unlock sale revertsale directsale block unblock expire";
-  const others = "prices deleteprice layout event cart";
+  const others = "prices deleteprice channels layout event cart";
   expect([...calls].sort()).toEqual(`${moves} ${others}`.split(" ").sort());
 });
 
