@@ -318,7 +318,10 @@ const EVENT_OPERATIONS: readonly Operation[] = [
     ...theChannel(stage),
     body: {
       name: "All",
-      groupOfSeatsIds: stage.sectors.slice(0, CHANNEL_GROUPS_MAX).map(({ id }) => id),
+      groupOfSeatsIds: stage.sectors
+        .filter(({ guid }) => !stage.layout.sectors.find((one) => one.guid === guid)!.ga)
+        .slice(0, CHANNEL_GROUPS_MAX)
+        .map(({ id }) => id),
     },
   })),
   operation(`PUT ${EVENTS}/{id}/channels/{key}`, `${CHANNEL_SEATS_MAX} seats`, (stage) => ({
