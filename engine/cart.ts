@@ -115,11 +115,15 @@ function decideCart(
 
   const drafts = new Drafts(state, steps, timeMs);
   const places: ItemPlaces[] = [];
+  let objects = countOf(items);
   try {
     for (const step of steps) {
       const decision = decideItem(drafts, caller, step, timeMs);
       if (isRefused(decision)) return refusedItem(step.index, decision);
       places.push(decision.value);
+      // Whole holds have more than an item names.
+      objects += foundIn(decision.value) - objectsOf(step.item);
+      if (objects > OBJECTS_PER_REQUEST_MAX) return refuseInvalid([tooManyObjects(objects)]);
       drafts.follow(step, decision.part);
     }
   } finally {
@@ -145,11 +149,8 @@ function rulesOf({ call }: CartItem): BookingRules {
 // Validation of all items.
 
 function checkItems(organization: OrganizationRow, items: readonly CartItem[]): FieldError[] {
-  const count = items.reduce((sum, item) => sum + objectsOf(item), 0);
-  if (count > OBJECTS_PER_REQUEST_MAX) {
-    const message = `at most ${OBJECTS_PER_REQUEST_MAX} objects in one cart: send several carts`;
-    return [{ field: "items", code: "SIZE", message, rejectedValue: count }];
-  }
+  const count = countOf(items);
+  if (count > OBJECTS_PER_REQUEST_MAX) return [tooManyObjects(count)];
   /** By event: its first lock. */
   const locks = new Map<string, CartItem>();
   return items.flatMap((item, index) => {
@@ -164,10 +165,22 @@ function checkItems(organization: OrganizationRow, items: readonly CartItem[]): 
   });
 }
 
-/** Named objects; for `best` the places that it takes. */
-function objectsOf({ call, quantity, seats, groupOfSeats }: CartItem): number {
-  if (call === "best") return quantity ?? 0;
+function countOf(items: readonly CartItem[]): number {
+  return items.reduce((sum, item) => sum + objectsOf(item), 0);
+}
+
+function foundIn({ seats, groupOfSeats }: CartItem | ItemPlaces): number {
   return (seats ?? []).length + (groupOfSeats ?? []).length;
+}
+
+function tooManyObjects(count: number): FieldError {
+  const message = `at most ${OBJECTS_PER_REQUEST_MAX} objects in one cart, those of whole holds too: send several carts`;
+  return { field: "items", code: "SIZE", message, rejectedValue: count };
+}
+
+/** Named objects; for `best` the places that it takes. */
+function objectsOf(item: CartItem): number {
+  return item.call === "best" ? (item.quantity ?? 0) : foundIn(item);
 }
 
 function checkItem(organization: OrganizationRow, item: CartItem): FieldError[] {

@@ -37,6 +37,7 @@ import {
   REPLIES,
   wantsStrict,
   withApplied,
+  isRepeatable,
   withReplayed,
   withStrict,
 } from "./http/answers.ts";
@@ -57,11 +58,6 @@ import { missingPage } from "./routes/service.ts";
 import { legacyProblem } from "./routes/v1-booking.ts";
 
 const NO_ERRORS: readonly FieldError[] = [];
-const REPEATABLE: ReadonlySet<Problem["refused"]> = new Set<Problem["refused"]>([
-  Result.VALIDATION_FAILED,
-  Result.ADMISSION_REQUIRED,
-  Result.ADMISSION_INVALID,
-]);
 const AUTH_PREFIX = "/api/auth/";
 
 export class Dispatch implements Front<Match>, CommandFront {
@@ -208,9 +204,8 @@ export class Dispatch implements Front<Match>, CommandFront {
     const answer = isRefused(handled)
       ? this.#refusal(handled, exchange)
       : forOrigin(exchange.found!.route, handled);
-    // Such a request does not use up its key: the client may send it again, corrected.
-    const isRepeatable = isRefused(handled) && REPEATABLE.has(handled.refused);
-    if (first !== null && !isRepeatable) this.keyed.store(first, answer);
+    if (first !== null && !(isRefused(handled) && isRepeatable(handled)))
+      this.keyed.store(first, answer);
     return isStrict(exchange) ? withStrict(answer) : answer;
   }
 

@@ -6,12 +6,13 @@ import type { Caller } from "../../engine/bodies.ts";
 import type { OrganizationRow } from "../../engine/catalog.ts";
 import type { BookingKind } from "../../engine/commands.ts";
 import type { Engine } from "../../engine/engine.ts";
-import { isGranted, isRefused, refuseInvalid, Result } from "../../engine/results.ts";
+import { isGranted, isRefused, refuseInvalid } from "../../engine/results.ts";
 import { WaitingWork } from "../api/overload.ts";
 import { Access, admits, type Identities, identify } from "../auth/access.ts";
 import {
   type Answer,
   FALSE,
+  isRepeatable,
   type Problem,
   problemAnswer,
   TRUE,
@@ -185,9 +186,8 @@ export class Decider {
     if ("status" in begun) return withApplied(begun);
     const decided = this.#submit(call, command, caller);
     const { problem } = decided;
-    // An invalid command does not use up its key: the client may send it again, corrected.
     if (problem === null) keyed.store(begun, decided.isDone === true ? TRUE : FALSE);
-    else if (problem.refused !== Result.VALIDATION_FAILED) {
+    else if (!isRepeatable(problem)) {
       const answer = problemAnswer(problem, PATHS[call], this.#services.engine.nowMs());
       keyed.store(begun, answer);
       keyed.end(begun);
@@ -238,7 +238,7 @@ const STRICT = "handling=strict";
 const LOCK = { method: "post", durable: true, yields: true };
 const OTHER = { method: "post", durable: true };
 /** Paths shed first under load. */
-const YIELDING = /\/(lock|best|cart|check)\/?$/;
+const YIELDING = /\/(lock|best|cart|check|visitors)\/?$/;
 
 function isLimited(organization: OrganizationRow | undefined): boolean {
   if (organization === undefined) return true;

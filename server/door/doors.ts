@@ -50,6 +50,8 @@ export class Doors {
   /** By id of the door. */
   readonly #statuses = new Map<number, KeptStatus>();
   readonly #chains = new Map<number, EntryChain>();
+  /** By door: the hashing that those who asked for the status wait for. */
+  readonly #chaining = new Map<number, Promise<void>>();
   readonly #entries = new Map<
     number,
     { readonly lines: Promise<Buffer>; readonly readMs: number }
@@ -93,7 +95,9 @@ export class Doors {
 
   /** Events whose doors have to open now. */
   #due(): EventRow[] {
-    const { state } = this.#engine;
+    const { state, isWritable } = this.#engine;
+    // An order that the log does not take would be made again and again.
+    if (!isWritable) return [];
     const nowMs = this.#engine.nowMs();
     return [...state.doors].flatMap(([partition, door]) => {
       const isDue = !door.isOpen && mayOpen(door.row, nowMs) && !this.#opening.has(door.id);
@@ -182,13 +186,22 @@ export class Doors {
     const chain = this.#chainOf(door);
     const steps = chain.follow(door.drawable);
     if (door.drawable - chain.count > CHAINED_AT_ONCE) {
-      return inShortSlices(steps).then(() => {
+      return this.#chained(door, steps).then(() => {
         const isThere = this.#engine.state.doors.get(event.partition) === door;
         return isThere ? this.status(event, door) : null;
       });
     }
     while (steps.next().done !== true);
     return this.#keepStatus(event, door, chain.hash);
+  }
+
+  /** Hashes what is missing, once for all who wait. */
+  async #chained(door: Door, steps: Generator<void, void>): Promise<void> {
+    const known = this.#chaining.get(door.id);
+    if (known !== undefined) return known;
+    const chaining = inShortSlices(steps).finally(() => this.#chaining.delete(door.id));
+    this.#chaining.set(door.id, chaining);
+    return chaining;
   }
 
   #keepStatus(event: EventRow, door: Door, joinedHash: string | null): KeptStatus {

@@ -399,3 +399,14 @@ export function withApplied<Shown extends Answer | Problem>(shown: Shown): Shown
   if (shown.headers.includes(APPLIED)) return shown;
   return { ...shown, headers: [...shown.headers, APPLIED] };
 }
+
+const REPEATABLE: ReadonlySet<Problem["refused"]> = new Set<Problem["refused"]>([
+  Result.VALIDATION_FAILED,
+  Result.ADMISSION_REQUIRED,
+  Result.ADMISSION_INVALID,
+]);
+
+/** True for a refusal that does not use up an idempotency key: the client may mend its request. */
+export function isRepeatable({ refused }: Problem): boolean {
+  return REPEATABLE.has(refused);
+}

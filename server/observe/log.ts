@@ -56,9 +56,12 @@ export function warnUntrusted(log: Pick<Logger, "warn">): (address: string) => v
 /** An API key or a tenant token; "_" may be written as "%5F". */
 const KEY_CODE = /(fr[ot](?:_|%5f)\d{1,16}(?:_|%5f))[\w%-]+/gi;
 
+/** The id of a visitor, which is its credential. */
+const VISITOR = /(\/visitors\/)[^/?]+/gi;
+
 /** A path as a log may have it: somebody may have put a key into it. */
 export function withoutKeys(path: string): string {
-  return path.replace(KEY_CODE, "$1***");
+  return path.replace(KEY_CODE, "$1***").replace(VISITOR, "$1***");
 }
 
 interface Entry {

@@ -5,6 +5,7 @@ import { copyPartition, packImage } from "../../engine/inventory/image.ts";
 import { cartFacts } from "../../engine/queries/holds.ts";
 import { RecordType } from "../../engine/records.ts";
 import { isRefused, Result } from "../../engine/results.ts";
+import { digest } from "../../engine/verify.ts";
 import { NO_EVENT, World, type WorldOptions } from "../support/engine.ts";
 import { area, section } from "../support/layout.ts";
 import { checkMore, expectConsistent } from "../support/table.ts";
@@ -381,6 +382,46 @@ describe("an item", () => {
     const seats = Array.from({ length: 501 }, (_, i) => ({ id: i + 1 }));
     const items = [world.item("lock", "", { seats }), world.item("block", "", { seats })];
     expect(world.refused("S", ...items)).toEqual([Result.VALIDATION_FAILED, "items SIZE"]);
+  });
+});
+
+describe("whole holds", () => {
+  /** A session that holds 300 seats. */
+  function holding() {
+    const seats = Array.from({ length: 300 }, (_, i) => `${i + 1}`).join(" ");
+    const world = new World([section("Stalls", { A: seats })]);
+    const labels = seats.split(" ").map((seat) => `A${seat}`);
+    const selection = { ...world.selection("S", ...labels) };
+    expect(
+      world.submit("lock", world.caller, { eventId: world.eventId, body: selection }).refused,
+    ).toBe(Result.OK);
+    const item = (call: "extend" | "unlock", more: object = {}) => ({
+      eventId: world.eventId,
+      call,
+      ...more,
+    });
+    const cart = (...items: ReturnType<typeof item>[]) =>
+      world.submit("cart", world.caller, { body: { sessionId: "S", items } });
+    return { world, item, cart };
+  }
+
+  test("their seats count as objects of the cart, each time that an item means them", () => {
+    const { item, cart } = holding();
+    const extend = item("extend", { seconds: 1 });
+    expect(cart(extend, extend, extend).refused).toBe(Result.OK);
+    expect(cart(extend, extend, extend, extend)).toMatchObject({
+      refused: Result.VALIDATION_FAILED,
+      errors: [{ field: "items", code: "SIZE", rejectedValue: 1_200 }],
+    });
+  });
+
+  test("too many of them after an item that changed something → nothing is changed", () => {
+    const { world, item, cart } = holding();
+    const before = digest(world.engine.state);
+    const extend = item("extend", { seconds: 60 });
+    const many = [extend, extend, extend, item("unlock", { all: true })];
+    expect(cart(...many).refused).toBe(Result.VALIDATION_FAILED);
+    expect(digest(world.engine.state)).toBe(before);
   });
 });
 

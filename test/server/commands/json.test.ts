@@ -128,6 +128,23 @@ test("an extension among other commands → their order, and one key with HTTP",
   expect(over.body).toEqual(answers[1]!.body);
 });
 
+test("a lock without the token of a door → its key may come again with one", async () => {
+  const stage = await CommandStage.start();
+  const { server } = stage;
+  const client = await stage.open();
+  const admission = `/api/private/v2.0/events/${server.a.eventId}/admission`;
+  const call = async (method: string, path: string, body: object = {}) =>
+    (await server.call<Record<string, string>>(method, path, { ...server.a, body })).body;
+  await call("PUT", admission, { opensAt: "2026-03-19T09:00:00", draw: false, perMinute: 6_000 });
+  const { visitor } = await call("POST", `${admission}/visitors`);
+  const inside = await call("POST", `${admission}/visitors/${visitor}/enter`);
+  const lock = { ...stage.command(1, "lock", "ann", "A1"), idempotencyKey: "k" };
+  const [refused] = await client.ask(lock);
+  expect(refused).toMatchObject({ status: 403, body: { errorCode: "ADMISSION_REQUIRED" } });
+  const [granted] = await client.ask({ ...lock, n: 2, admission: inside["admission"] });
+  expect(granted).toMatchObject({ status: 200, body: true });
+});
+
 test("texts in any form are read, and unknown members are ignored", async () => {
   const stage = await CommandStage.start();
   const { server } = stage;

@@ -61,6 +61,9 @@ test.each([
   ["/frt_3_secret?x=1", "/frt_3_***?x=1"],
   ["/fro%5F12%5fsecret%2Dcode", "/fro%5F12%5f***"],
   ["/from/a_1_b", "/from/a_1_b"],
+  ["/door/e1/visitors/v1SdkD2K_x-y/enter", "/door/e1/visitors/***/enter"],
+  ["/events/e1/admission/visitors/v1Sdk%44?x=1", "/events/e1/admission/visitors/***?x=1"],
+  ["/events/e1/admission/visitors/", "/events/e1/admission/visitors/"],
 ])("the path %s is logged as %s", (path, logged) => {
   expect(withoutKeys(path)).toBe(logged);
 });
