@@ -219,11 +219,9 @@ const EVENT_OPERATIONS: readonly Operation[] = [
       };
     },
   ),
-  operation(`POST ${V2}/booking/cart`, "all that a session holds", ({ events }) => ({
-    body: {
-      sessionId: "cart",
-      items: [{ eventId: events.at(-1)!.id, call: "unlock", all: true }],
-    },
+  operation(`POST ${V2}/booking/unlock`, "all that a session holds", ({ events }) => ({
+    query: `eventId=${events.at(-1)!.id}`,
+    body: { sessionId: "cart", all: true },
   })),
   legacyBooking("lock"),
   legacyBooking("unlock"),
